@@ -12,20 +12,28 @@ export const EntitlementInput = named(
   'EntitlementRequest',
   Type.Object(
     {
-      datasets: Type.Array(code('a dataset id'), { minItems: 1, maxItems: 1000, uniqueItems: true }),
+      datasets: Type.Array(code('a dataset ID'), { minItems: 1, maxItems: 1000, uniqueItems: true }),
       platforms: Type.Optional(codes('a platform code')),
       languages: Type.Optional(Type.Array(storedLanguage, { minItems: 1, maxItems: 1000, uniqueItems: true })),
       regions: Type.Optional(codes('a region code')),
-      published_from: Type.Optional(Type.String({ format: 'date-time', description: 'Inclusive.' })),
-      published_to: Type.Optional(
-        Type.String({ format: 'date-time', [laterThan]: 'published_from', description: 'Exclusive.' }),
+      published_from: Type.Optional(
+        Type.String({ format: 'date-time', description: 'Only documents published at this time or later.' }),
       ),
-      fields: Type.Optional(choices('FieldPermission', fieldPermissions, 'Field permissions; all six when absent.')),
+      published_to: Type.Optional(
+        Type.String({
+          format: 'date-time',
+          [laterThan]: 'published_from',
+          description: 'Only documents published before this time.',
+        }),
+      ),
+      fields: Type.Optional(
+        choices('FieldPermission', fieldPermissions, 'Which parts of a document the entry allows. Default: all six.'),
+      ),
     },
     {
       additionalProperties: false,
       description:
-        'Matches a document when every stated condition does. An entry that restricts languages, regions or publication time never matches a document that lacks that value. A version is matched by its own language, or by that of its document where it has none.',
+        'Allows a document that meets all conditions. A condition that is left out allows any value. An entry that restricts languages, regions or publication time never allows a document without that value. Versions are matched by their own language, or by that of the document if they have none.',
     },
   ),
 )

@@ -23,27 +23,27 @@ export const Policy = named(
   Type.Object(
     {
       analysis_enabled: Type.Optional(
-        Type.Boolean({ default: false, description: 'Whether analysis may be used at all.' }),
+        Type.Boolean({ default: false, description: 'Whether the application may use analysis.' }),
       ),
       requests_per_second: Type.Optional(
         Type.Number({
           exclusiveMinimum: 0,
           maximum: 100_000,
-          description: `Sustained rate; ${policyDefaults.requestsPerSecond} when absent.`,
+          description: `Sustained rate. Default: ${policyDefaults.requestsPerSecond}.`,
         }),
       ),
       burst: Type.Optional(
         Type.Integer({
           minimum: 1,
           maximum: 1_000_000,
-          description: 'Requests that may come at once after a pause; twice the rate when absent.',
+          description: 'Requests allowed at once after a pause. Default: twice the rate.',
         }),
       ),
       max_in_flight: Type.Optional(
         Type.Integer({
           minimum: 1,
           maximum: 100_000,
-          description: `An addition: requests that may be under way at once in one process, from the first header to the last byte of the answer, reads of the change feed that wait included; ${policyDefaults.inFlight} when absent.`,
+          description: `Addition: concurrent requests per server process, from the first header to the last byte of the response, including waiting reads of the change feed. Default: ${policyDefaults.inFlight}.`,
         }),
       ),
       daily_quotas: Type.Optional(
@@ -59,7 +59,7 @@ export const Policy = named(
             {
               additionalProperties: false,
               description:
-                'Each counts its own paths alone: to limit all searches, set `search`, `search_history`, `search_keyword`, `search_vector` and `search_hybrid`.',
+                'Each quota counts only its own paths: to limit all searches, set `search`, `search_history`, `search_keyword`, `search_vector` and `search_hybrid`.',
             },
           ),
         ),
@@ -69,9 +69,11 @@ export const Policy = named(
           'LivePolicy',
           Type.Object(
             {
-              enabled: Type.Optional(Type.Boolean({ description: 'Whether live collection may be started.' })),
-              max_items_per_platform: Type.Optional(count('Upper bound of `live.max_items_per_platform`.', 1)),
-              max_concurrent: Type.Optional(count('Live queries under way at once.')),
+              enabled: Type.Optional(
+                Type.Boolean({ description: 'Whether the application may start live collection.' }),
+              ),
+              max_items_per_platform: Type.Optional(count('The maximum for `max_items_per_platform` in requests.', 1)),
+              max_concurrent: Type.Optional(count('Concurrent live queries.')),
               requests_per_minute: Type.Optional(count('Live queries started per minute.')),
             },
             { additionalProperties: false },
@@ -84,20 +86,20 @@ export const Policy = named(
           Type.Object(
             {
               max_input_chunks: Type.Optional(
-                count(`Input cap of a run; ${policyDefaults.analysisInputChunks} when absent.`, 1),
+                count(`The maximum input of a run, in chunks. Default: ${policyDefaults.analysisInputChunks}.`, 1),
               ),
-              max_concurrent_runs: Type.Optional(count('Unfinished runs at once.')),
+              max_concurrent_runs: Type.Optional(count('The maximum number of unfinished runs.')),
               types: Type.Optional(
                 choices(
                   'AnalysisType',
                   analysisTypes,
-                  `An addition: the types of analysis that are executed, ${policyDefaults.analysisTypes.join(', ')} alone when absent. Runs of the others end \`failed\` with \`analysis_type_not_executed\`.`,
+                  `Addition: the types of analysis that are executed. Default: only ${policyDefaults.analysisTypes.join(', ')}. Runs of other types end \`failed\` with \`analysis_type_not_executed\`.`,
                 ),
               ),
               scheduling: Type.Optional(
                 Type.Boolean({
                   description:
-                    'An addition: whether analysis subscriptions start runs; false when absent. These runs count among the unfinished ones, and wait while there are too many.',
+                    'Addition: whether analysis subscriptions start runs. Default: false. These runs count towards `max_concurrent_runs`, and wait while it is reached.',
                 }),
               ),
             },
@@ -106,7 +108,7 @@ export const Policy = named(
         ),
       ),
     },
-    { additionalProperties: false, description: 'Switches and limits of an application.' },
+    { additionalProperties: false, description: 'What an application may use, and its limits.' },
   ),
 )
 export type Policy = Static<typeof Policy>

@@ -23,30 +23,32 @@ const Account = named(
       named(
         'ActiveEmbeddingProfile',
         Type.Object({
-          id: Type.String({ description: 'What `embedding_profile_id` of an analysis takes.' }),
-          dimensions: orNull(Type.Integer(), { description: 'Null until the first vector is made.' }),
+          id: Type.String({ description: 'Send it as `embedding_profile_id` to start an analysis.' }),
+          dimensions: orNull(Type.Integer(), { description: 'Null until the first vector is computed.' }),
           is_default: Type.Boolean({
-            description: 'Whether searches use it: `query_vector` must have its dimensions.',
+            description: 'Whether searches use this profile: `query_vector` must have its dimensions.',
           }),
         }),
       ),
-      { description: 'An addition: the embedding profiles that are active.' },
+      { description: 'Addition: the active embedding profiles.' },
     ),
     earliest_ingested_at: orNull(dateTime, {
       description:
-        'An addition: first-ingest time of the oldest document that may be read; null where there is none, and where narrow entitlements over much content make it too long a search.',
+        'Addition: when the oldest document that the application may read was first ingested. Null if there is none, or if finding it would take too long (narrow entitlements over much content).',
     }),
-    latest_ingested_at: orNull(dateTime, { description: 'An addition: and of the newest, a moment ago.' }),
+    latest_ingested_at: orNull(dateTime, {
+      description: 'Addition: the same for the newest document. May lag by a moment.',
+    }),
     feed_retained_from: orNull(dateTime, {
-      description: 'An addition: the change feed has every event of these documents that was ingested since.',
+      description: 'Addition: the change feed still has every event of these documents since this time.',
     }),
     usage: named(
       'DailyUsage',
       Type.Object({
-        day: Type.String({ description: 'The UTC calendar day that is counted.' }),
+        day: Type.String({ description: 'The UTC day being counted.' }),
         operations: Type.Record(Type.String(), Type.Integer(), {
           description:
-            'Requests answered today, by operation; one that is answered again for its `Idempotency-Key` is no further use. A daily quota counts the operations of its name: `changes` those of `changes.read`, `export` of `export.read`, `search_keyword` of `search.keyword`.',
+            'Successful requests today, by operation; a request repeated with its `Idempotency-Key` counts once. Quotas and operations correspond by name: the quota `changes` counts `changes.read`, `export` counts `export.read`, `search_keyword` counts `search.keyword`.',
         }),
       }),
     ),
@@ -107,7 +109,7 @@ export function accountRoutes(app: TypedApp, parts: AccountParts): void {
         tags: ['Account'],
         summary: 'Get the calling application',
         description:
-          'Its entitlements and policy as they are applied now, the embedding profiles it can name, and what it has used today.',
+          'The entitlements and policy of the application as currently applied, the embedding profiles it can use, and its usage today.',
         querystring: noFields,
         response: { 200: Account },
       },

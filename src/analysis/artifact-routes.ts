@@ -17,18 +17,18 @@ const ArtifactAnswer = named(
   'Artifact',
   Type.Object({
     artifact_id: Type.String(),
-    name: Type.String({ description: 'Which part of the result it is.' }),
+    name: Type.String({ description: 'Which part of the result this file holds.' }),
     format: choice(['parquet']),
     rows: Type.Integer(),
     bytes: Type.Integer(),
-    checksum: Type.String({ description: '`sha256:` and the digest in hex.' }),
+    checksum: Type.String({ description: '`sha256:` followed by the digest in hex.' }),
     expires_at: dateTime,
   }),
 )
 
 const invalid = 'invalid_analysis_request'
 const forms = algorithmEntries.flatMap(([type, { artifacts }]) =>
-  Object.entries(artifacts).map(([name, form]) => `\`${name}\` of \`${type}\` has ${form.description}`),
+  Object.entries(artifacts).map(([name, form]) => `- \`${name}\` of \`${type}\`: ${form.description}`),
 )
 const file = (description: string) => ({
   description,
@@ -41,7 +41,10 @@ export function analysisArtifactRoutes(app: TypedApp, runs: AnalysisRuns): void 
     {
       config: config('analysis.artifacts.list', invalid, 'analysis_not_found'),
       schema: {
-        ...about('List the artifacts of an analysis run', 'Empty unless the run has succeeded.'),
+        ...about(
+          'List the artifacts of an analysis run',
+          'The result files of a run. Empty unless the run has succeeded.',
+        ),
         params: RunById,
         querystring: noFields,
         response: { 200: named('ArtifactList', Type.Object({ artifacts: Type.Array(ArtifactAnswer) })) },
@@ -70,8 +73,8 @@ export function analysisArtifactRoutes(app: TypedApp, runs: AnalysisRuns): void 
       schema: {
         ...about(
           'Download an artifact',
-          `A Parquet file compressed with ZSTD. ${forms.join(' ')} ` +
-            'Takes `Range` (one range), `If-Range` and `If-None-Match`. It is sent as it was written: compare with `checksum`.',
+          `A Parquet file compressed with ZSTD, without texts or vectors.\n\n${forms.join('\n')}\n\n` +
+            'Supports `Range` (one range), `If-Range` and `If-None-Match`. Verify the download with `checksum`.',
         ),
         params: Type.Object({ ...RunById.properties, artifact_id: idOf('artifact') }),
         querystring: noFields,
@@ -79,9 +82,9 @@ export function analysisArtifactRoutes(app: TypedApp, runs: AnalysisRuns): void 
           200: file('The file.'),
           206: file('The range that was asked for.'),
           302: Type.Null({
-            description: 'Where the file is, for some minutes: some instances send readers to their bucket.',
+            description: 'Redirect to the file, valid for a few minutes, on instances that keep artifacts in a bucket.',
           }),
-          304: Type.Null({ description: 'The tag in If-None-Match is that of the file.' }),
+          304: Type.Null({ description: 'Not modified: `If-None-Match` has the tag of the file.' }),
         },
       },
     },

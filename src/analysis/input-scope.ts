@@ -20,23 +20,27 @@ export const InputScope = named(
   'AnalysisInputScope',
   Type.Object(
     {
-      dataset_ids: codes('Datasets, at least one.'),
-      source_platforms: Type.Optional(codes('Platform codes.')),
+      dataset_ids: codes('At least one dataset.'),
+      source_platforms: Type.Optional(codes('Only these platforms.')),
       languages: Type.Optional(Languages),
-      regions: Type.Optional(codes('Region codes.')),
-      content_types: Type.Optional(codes('Content types.')),
+      regions: Type.Optional(codes('Only these regions.')),
+      content_types: Type.Optional(codes('Only these content types.')),
       subject_types: Type.Optional(
-        Type.Array(choice(['chunk']), { minItems: 1, maxItems: 1, description: 'Vectors stand for chunks of text.' }),
+        Type.Array(choice(['chunk']), {
+          minItems: 1,
+          maxItems: 1,
+          description: 'What is analysed. Only `chunk` exists.',
+        }),
       ),
-      published_from: time('Publication time, inclusive.'),
-      published_to: time('Publication time, exclusive.'),
-      created_from: time('First-ingest time, inclusive.'),
-      created_to: time('First-ingest time, exclusive.'),
+      published_from: time('Only documents published at this time or later.'),
+      published_to: time('Only documents published before this time.'),
+      created_from: time('Only documents first ingested at this time or later.'),
+      created_to: time('Only documents first ingested before this time.'),
     },
     {
       additionalProperties: false,
       description:
-        'Values of one list are alternatives, conditions add up, and nothing widens the entitlements of the application.',
+        'Values within a list are combined with OR, conditions with AND. The scope can only narrow the entitlements of the application.',
     },
   ),
 )

@@ -21,14 +21,14 @@ const typesWithoutVectors = algorithmEntries.flatMap(([type, { needsVectors }]) 
 
 export const requestFields = {
   analysis_type: choice(analysisTypes, {
-    description: `Executed are those that \`analysis.types\` of the policy names, ${named(policyDefaults.analysisTypes)} alone where it names none; runs of the others end \`failed\`.`,
+    description: `Only the types in \`analysis.types\` of the policy are executed (default: ${named(policyDefaults.analysisTypes)}); runs of other types end \`failed\`.`,
   }),
   embedding_profile_id: Type.Optional(
     Type.String({
       minLength: 1,
       maxLength: 128,
       pattern: exactPattern,
-      description: `An active embedding profile. Required for every type but ${named(typesWithoutVectors)}.`,
+      description: `The ID of an active embedding profile: \`GET /v1/account\` lists them. Required for every type except ${named(typesWithoutVectors)}.`,
     }),
   ),
   input_scope: InputScope,
@@ -58,7 +58,7 @@ export const answerOf = (request: AnalysisRequest): Static<typeof AnswerFields> 
 export const pageParameters = {
   limit: pageSize(analysisLimits.pageMax, analysisLimits.pageDefault),
   cursor: Type.Optional(
-    Type.String({ description: '`next_cursor` of the previous page, with the same other parameters.' }),
+    Type.String({ description: '`next_cursor` of the previous page. Send the same other parameters.' }),
   ),
 }
 const PageParameters = Type.Object(pageParameters)

@@ -17,7 +17,7 @@ const QueuedRunAnswer = named(
     subscription_id: orNull(Type.String()),
     status: choice(runStatuses),
     progress: Type.Number({ description: 'How much of the computation is done, from 0 to 1.' }),
-    attempts: Type.Integer({ description: 'How many workers have taken it up.' }),
+    attempts: Type.Integer({ description: 'How many times a worker has started it.' }),
     created_at: dateTime,
     started_at: orNull(dateTime),
     completed_at: orNull(dateTime),
@@ -52,7 +52,7 @@ export function runQueueRoutes(app: TypedApp, store: Pick<AnalysisStore, 'runQue
         tags: ['Admin'],
         summary: 'List the analysis runs of all applications',
         description:
-          'An addition. Newest first. With `unfinished` those alone that wait or are under way: of each application the oldest is taken up first, and applications take turns.',
+          'Addition: newest first. With `unfinished`, only queued and running ones: applications take turns, and each has its oldest run executed first.',
         querystring: QueueNewestFirst,
         response: {
           200: named(

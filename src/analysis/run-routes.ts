@@ -32,11 +32,11 @@ export const RunAnswer = named(
   Type.Object({
     run_id: Type.String(),
     subscription_id: orNull(Type.String(), {
-      description: 'The subscription that started it; null of a run that was created.',
+      description: 'The subscription that started the run. Null if it was created by a request.',
     }),
     feed_sequence: orNull(Type.Integer(), {
       description:
-        'Of a run of a subscription: everything that the change feed tells of up to this sequence is in its input, as far as it belongs there.',
+        'For runs of a subscription: the input includes every change in scope up to this sequence of the change feed.',
     }),
     ...answerFields,
     parameters: AnsweredParameters,
@@ -53,27 +53,27 @@ export const RunAnswer = named(
         'AnalysisInput',
         Type.Object({
           chunks: Type.Integer({
-            description: 'Chunks that the run is computed on; 0 of `feature_rollup`, which is computed on documents.',
+            description: 'The number of chunks in the input; 0 for `feature_rollup`, which works on documents.',
           }),
-          documents: Type.Integer({ description: 'The documents that these are of, or that it is computed on.' }),
+          documents: Type.Integer({ description: 'The number of documents in the input.' }),
           without_vector: Type.Integer({
-            description: 'Chunks of the same scope that are left out, because they have no vector of the profile.',
+            description: 'Chunks in scope that were left out because they have no vector of the profile yet.',
           }),
         }),
       ),
-      { description: 'Null until the input is selected.' },
+      { description: 'What the run works on. Null until the input has been selected.' },
     ),
     warnings: Type.Array(named('AnalysisWarning', Type.Object({ code: choice(runWarnings) })), {
       description:
-        '- `vectors_pending`: vectors of the scope were still to be made when the input was selected; a run that is created later is computed on more.\n' +
-        '- `history_lost`: of a `clustering` of a subscription: what the run before had found has expired, or its file is lost or damaged, so that every cluster counts as `new` and has another id than before.',
+        '- `vectors_pending`: some chunks in scope had no vector yet when the input was selected; a later run covers more.\n' +
+        '- `history_lost`: for `clustering` in a subscription, the result of the previous run has expired or its file is lost or damaged, so every cluster is `new` and gets a new ID.',
     }),
     error: Type.Optional(
       named(
         'AnalysisError',
         Type.Object(
           { code: choice(runErrorCodes), message: Type.String() },
-          { description: 'Only of a failed run: what to change.' },
+          { description: 'Only for failed runs: what went wrong and what to change.' },
         ),
       ),
     ),
@@ -89,7 +89,8 @@ const CreateBody = named(
       input_cutoff_at: Type.Optional(
         Type.String({
           format: 'date-time',
-          description: 'What came in later is left out. The time of creation when absent; never in the future.',
+          description:
+            'Leave out what was ingested later. Default: the creation time of the run. Must not be in the future.',
         }),
       ),
       retention_days: Type.Optional(
@@ -97,7 +98,7 @@ const CreateBody = named(
           minimum: 1,
           maximum: analysisLimits.retentionDaysMax,
           default: analysisLimits.retentionDaysDefault,
-          description: 'How long run and artifacts are kept, from creation.',
+          description: 'How many days to keep the run and its artifacts, from creation.',
         }),
       ),
     },
@@ -106,7 +107,7 @@ const CreateBody = named(
 )
 
 export const RunById = Type.Object({ run_id: idOf('run') })
-const computed = algorithmEntries.map(([type, { description }]) => `\`${type}\` computes: ${description}.`).join(' ')
+const computed = algorithmEntries.map(([type, { description }]) => `- \`${type}\`: ${description}.`).join('\n')
 
 export function analysisRunRoutes(app: TypedApp, runs: AnalysisRuns, cursors: Cursors): void {
   app.post(
@@ -116,10 +117,10 @@ export function analysisRunRoutes(app: TypedApp, runs: AnalysisRuns, cursors: Cu
       schema: {
         ...about(
           'Create an analysis run',
-          'Answers at once with the run `queued`; poll it, every 5 seconds at first and then less often. ' +
-            `${computed} ` +
-            'The input is what the application may read both now and when the run is executed: current chunks as of ' +
-            `\`input_cutoff_at\` with a vector of the profile, ${policyDefaults.analysisInputChunks} at the most unless the policy says otherwise. That needs \`body\`, because vectors are made from it. The input of \`feature_rollup\` is documents, and needs the permission of each field that it names.`,
+          'Returns at once with status `queued`. Poll the run, every 5 seconds at first and then less often.\n\n' +
+            `${computed}\n\n` +
+            'The input is what the application may read both now and when the run executes: current chunks as of ' +
+            `\`input_cutoff_at\` that have a vector of the profile, at most ${policyDefaults.analysisInputChunks} unless the policy says otherwise. This needs \`body\`, because vectors are computed from it. \`feature_rollup\` works on documents, and needs the permission for each field in \`by\`.`,
         ),
         querystring: noFields,
         headers: IdempotencyHeaders,
@@ -149,11 +150,11 @@ export function analysisRunRoutes(app: TypedApp, runs: AnalysisRuns, cursors: Cu
     {
       config: config('analysis.runs.list', invalid),
       schema: {
-        ...about('List analysis runs', 'Newest first. Expired runs are listed for another 30 days.'),
+        ...about('List analysis runs', 'Newest first. Expired runs stay in the list for another 30 days.'),
         querystring: Type.Object(
           {
             ...pageParameters,
-            status: Type.Optional(choice(runStatuses, { description: 'Runs in this state alone.' })),
+            status: Type.Optional(choice(runStatuses, { description: 'Only runs with this status.' })),
           },
           strict,
         ),
@@ -182,7 +183,7 @@ export function analysisRunRoutes(app: TypedApp, runs: AnalysisRuns, cursors: Cu
       schema: {
         ...about(
           'Get an analysis run',
-          'A run of another application is 404 `analysis_not_found`, like one that does not exist.',
+          'Its status, input and, if it failed, the error. A run of another application is 404 `analysis_not_found`.',
         ),
         params: RunById,
         querystring: noFields,
@@ -199,7 +200,7 @@ export function analysisRunRoutes(app: TypedApp, runs: AnalysisRuns, cursors: Cu
       schema: {
         ...about(
           'Cancel an analysis run',
-          'It stops within 2 seconds and leaves no artifact. Again on a cancelled run changes nothing; a run that finished otherwise is 409 `analysis_run_finished`.',
+          'The run stops within 2 seconds and leaves no artifacts. Cancelling again changes nothing; a run that has finished otherwise is 409 `analysis_run_finished`.',
         ),
         params: RunById,
         querystring: noFields,

@@ -39,7 +39,7 @@ const SubscriptionAnswer = named(
     artifact_retention_days: orNull(Type.Integer()),
     status: choice(subscriptionStatuses, {
       description:
-        '`disabled` while the application has no analysis, `reconciliation_required` while the scope, the profile or the parameters are not allowed. Only an `active` one starts runs.',
+        'Only an `active` subscription starts runs. `disabled`: analysis is off for the application. `reconciliation_required`: its scope, profile or parameters are no longer allowed.',
     }),
     created_at: dateTime,
     updated_at: dateTime,
@@ -55,17 +55,17 @@ const CreateBody = named(
       name: Type.String({ minLength: 1, maxLength: analysisLimits.nameCharactersMax, pattern: printablePattern }),
       ...requestFields,
       execution_mode: choice(executionModes, {
-        description: `- \`scheduled\`: a run every \`interval_seconds\`. Intervals that went by meanwhile (the subscription paused, a run under way, the service down) are one run, not one each.
-- \`on_change\`: a run when documents of the scope have come or changed and the change feed has then been quiet within the scope for ${seconds(schedule.settledAfterMs)}, after ${seconds(schedule.waitsAtMostMs)} at the latest. Metrics that changed count for types that read them (\`feature_rollup\`). After a run that did not succeed, or that had the warning \`vectors_pending\`, the next is started after ${seconds(schedule.pauseMs)}, then after twice as long each time, up to ${seconds(schedule.pauseMaxMs)}.
-- \`hybrid\`: both.
+        description: `- \`scheduled\`: a run every \`interval_seconds\`. Missed intervals (the subscription was paused, a run was in progress, the service was down) become one run, not one each.
+- \`on_change\`: a run when documents in scope were added, changed or removed and nothing more has happened for ${seconds(schedule.settledAfterMs)}, or ${seconds(schedule.waitsAtMostMs)} after the first change. Changed metrics count for types that read them (\`feature_rollup\`). After a run that did not succeed, or that had the warning \`vectors_pending\`, the next starts after ${seconds(schedule.pauseMs)}, then after twice as long each time, up to ${seconds(schedule.pauseMaxMs)}.
+- \`hybrid\`: both, whichever comes first.
 
-The first run is started at once.`,
+The first run starts at once.`,
       }),
       interval_seconds: Type.Optional(
         Type.Integer({
           minimum: analysisLimits.intervalSecondsMin,
           maximum: analysisLimits.intervalSecondsMax,
-          description: 'Of `scheduled` and `hybrid`, counted from creation; a day when absent.',
+          description: 'For `scheduled` and `hybrid`, counted from the creation of the subscription. Default: a day.',
         }),
       ),
       parameters: Type.Optional(RequestParameters),
@@ -73,7 +73,7 @@ The first run is started at once.`,
         Type.Integer({
           minimum: 1,
           maximum: analysisLimits.retentionDaysMax,
-          description: `How long its runs and their artifacts are kept; ${analysisLimits.retentionDaysDefault} days when absent.`,
+          description: `How many days to keep its runs and their artifacts. Default: ${analysisLimits.retentionDaysDefault}.`,
         }),
       ),
     },
@@ -83,9 +83,9 @@ The first run is started at once.`,
 
 const ById = Type.Object({ subscription_id: idOf('subscription') })
 
-const scheduling = `An addition: where \`analysis.scheduling\` of the policy is true, a subscription starts runs, one at a time; otherwise it starts none. A run is of everything up to its start: \`feed_sequence\` says up to where it knows the change feed, and its input is what the application may read, as of a run that it creates.
+const scheduling = `Addition: if \`analysis.scheduling\` of the policy is true, a subscription starts runs, one at a time; otherwise it starts none. Each run covers the whole scope up to its start, with the same entitlements as a run you create; \`feed_sequence\` is its position in the change feed.
 
-No run is started while the subscription is paused, the application has no key that works or its analysis or scheduling is off, or while the subscription is \`reconciliation_required\`; a run that is under way then goes on. When \`max_concurrent_runs\` is reached, it waits for its place. What was missed meanwhile is one run. To cancel a run is not to end its subscription: pause that.`
+No run starts while the subscription is paused or \`reconciliation_required\`, while the application has no valid key, or while its analysis or scheduling is off; a run in progress continues. If \`max_concurrent_runs\` is reached, the run waits. Whatever was missed becomes one run. Cancelling a run does not end its subscription: pause it.`
 
 export function analysisSubscriptionRoutes(
   app: TypedApp,
@@ -131,7 +131,7 @@ export function analysisSubscriptionRoutes(
     {
       config: config('analysis.subscriptions.list', invalid),
       schema: {
-        ...about('List analysis subscriptions', 'Newest first. With the status each has now.'),
+        ...about('List analysis subscriptions', 'Newest first, with their current status.'),
         querystring: Type.Object(pageParameters, strict),
         response: {
           200: named(
@@ -158,7 +158,7 @@ export function analysisSubscriptionRoutes(
     {
       config: config('analysis.subscriptions.read', invalid, 'analysis_not_found'),
       schema: {
-        ...about('Get an analysis subscription', 'With the status that it has now.'),
+        ...about('Get an analysis subscription', 'The subscription with its current status.'),
         params: ById,
         querystring: noFields,
         response: { 200: SubscriptionAnswer },
@@ -175,7 +175,7 @@ export function analysisSubscriptionRoutes(
       schema: {
         ...about(
           'Pause an analysis subscription',
-          'It starts no run until it is resumed; one that is under way goes on. Again changes nothing.',
+          'Starts no further run until resumed; a run in progress continues. Pausing again changes nothing.',
         ),
         params: ById,
         querystring: noFields,
@@ -199,7 +199,7 @@ export function analysisSubscriptionRoutes(
       schema: {
         ...about(
           'Resume an analysis subscription',
-          'Tests again what creation tests, with the same errors. What it missed while it was paused is one run. Again changes nothing.',
+          'Repeats the checks of creation, with the same errors. Whatever was missed while paused becomes one run. Resuming again changes nothing.',
         ),
         params: ById,
         querystring: noFields,
@@ -217,11 +217,11 @@ export function analysisSubscriptionRoutes(
       schema: {
         ...about(
           'List the runs of an analysis subscription',
-          `Those that have ended, whichever way, in the order in which they did, ${analysisLimits.pageDefault} at the most: each once, none left out, however often it is read with \`after\`. \`next_cursor\` is where a later read goes on; nothing has ended since when \`runs\` is empty. A run that is under way is in \`GET /v1/analysis/runs\`. Expired runs are listed for another ${analysisLimits.expiredDays} days. Empty for applications without \`analysis.scheduling\`.`,
+          `Finished runs, whatever their result, in the order in which they finished, at most ${analysisLimits.pageDefault} at a time. Read on with \`next_cursor\` as \`after\`: you get every run exactly once. An empty list means that none has finished since. Runs in progress are in \`GET /v1/analysis/runs\`. Expired runs stay in the list for another ${analysisLimits.expiredDays} days. Always empty for applications without \`analysis.scheduling\`.`,
         ),
         params: ById,
         querystring: Type.Object(
-          { after: Type.Optional(Type.String({ description: '`next_cursor` of the previous read.' })) },
+          { after: Type.Optional(Type.String({ description: '`next_cursor` of the previous response.' })) },
           strict,
         ),
         response: {
@@ -253,7 +253,7 @@ export function analysisSubscriptionRoutes(
       schema: {
         ...about(
           'Get the checkpoint of an analysis subscription',
-          'What its last run that succeeded covers: everything that the change feed tells of up to `sequence`, as far as it belongs to the scope. Moved together with the success of `run_id`, never back. Null before the first.',
+          'What the last successful run (`run_id`) covers: every change in scope up to `sequence` of the change feed. Never moves back. Null before the first success.',
         ),
         params: ById,
         querystring: noFields,

@@ -20,7 +20,7 @@ export const Author = named(
     },
     {
       additionalProperties: Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null()]),
-      description: 'As collected; any field may be null. Further fields are what the collector sent as extras.',
+      description: 'As collected; any field may be null. Extra fields sent by the collector are included.',
     },
   ),
 )
@@ -44,20 +44,22 @@ export const Document = named(
     source_platform: Type.String(),
     external_id: Type.String(),
     url: orNull(Type.String()),
-    title: Type.Optional(orNull(Type.String({ description: 'With `title`.' }))),
+    title: Type.Optional(orNull(Type.String({ description: 'Needs the permission `title`.' }))),
     content_type: orNull(Type.String()),
     language: orNull(Type.String()),
     region: orNull(Type.String()),
     status: choice(documentStatuses),
     current_version_id: Type.String(),
     published_at: orNull(dateTime),
-    created_at: Type.String({ format: 'date-time', description: 'First-ingest time.' }),
+    created_at: Type.String({ format: 'date-time', description: 'When the document was first ingested.' }),
     observed_at: dateTime,
     author: Type.Optional(orNull(Author)),
-    topics: Type.Optional(Type.Array(Type.String(), { description: 'With `metadata`.' })),
-    tags: Type.Optional(Type.Array(Type.String(), { description: 'With `metadata`.' })),
-    classifications: Type.Optional(Type.Array(Type.String(), { description: 'Codes. With `facts`.' })),
-    score: Type.Optional(orNull(Type.Integer({ description: 'With `metrics`.' }))),
+    topics: Type.Optional(Type.Array(Type.String(), { description: 'Needs the permission `metadata`.' })),
+    tags: Type.Optional(Type.Array(Type.String(), { description: 'Needs the permission `metadata`.' })),
+    classifications: Type.Optional(
+      Type.Array(Type.String(), { description: 'Classification codes. Needs the permission `facts`.' }),
+    ),
+    score: Type.Optional(orNull(Type.Integer({ description: 'Needs the permission `metrics`.' }))),
   }),
 )
 

@@ -29,54 +29,69 @@ import { timeLimited } from './time-limited.ts'
 const time = (description: string) => Type.Optional(Type.String({ format: 'date-time', description }))
 
 const windows = {
-  created_from: time('First-ingest time, inclusive. Default: 24 hours before the end; the window is at most 31 days.'),
-  created_to: time('First-ingest time, exclusive. Default: now.'),
-  published_from: time('Publication time, inclusive.'),
-  published_to: time('Publication time, exclusive.'),
+  created_from: time(
+    'Only documents first ingested at this time or later. Default: 24 hours before the end of the window. The window is at most 31 days.',
+  ),
+  created_to: time('Only documents first ingested before this time. Default: now.'),
+  published_from: time('Only documents published at this time or later.'),
+  published_to: time('Only documents published before this time.'),
 }
-const datasetId = Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'One dataset.' }))
+const datasetId = Type.Optional(
+  Type.String({
+    minLength: 1,
+    maxLength: 128,
+    description: 'Only this dataset. Default: all that the application may read.',
+  }),
+)
 
 /** Bounded as scores are: without bounds, "Infinity" passes for a whole number. */
 const score = Type.Optional(
   Type.Integer({
     minimum: Number.MIN_SAFE_INTEGER,
     maximum: Number.MAX_SAFE_INTEGER,
-    description: 'Inclusive. Needs `metrics`.',
+    description: 'Platform score, inclusive. Needs `metrics`.',
   }),
 )
 
 /** Everything that both listings take. */
 const listing = {
   dataset_id: datasetId,
-  topics: listParameter('Topics, exact. Needs `metadata`.'),
-  tags: listParameter('Native tags, exact. Needs `metadata`.'),
-  classification_codes: listParameter('Codes of current category facts. Needs `facts`.'),
+  topics: listParameter('Only documents with one of these topics, matched exactly. Needs `metadata`.'),
+  tags: listParameter('Only documents with one of these platform tags, matched exactly. Needs `metadata`.'),
+  classification_codes: listParameter('Only documents with one of these classification codes. Needs `facts`.'),
   score_min: score,
   score_max: score,
-  content_types: listParameter('Content types.'),
+  content_types: listParameter('Only these content types.'),
   ...windows,
   limit: pageSize(200, 50),
-  cursor: Type.Optional(Type.String({ description: '`next_cursor` of the previous page, with the same parameters.' })),
-  include_snapshot: Type.Optional(Type.Boolean({ default: false, description: 'Attach the latest metric snapshot.' })),
+  cursor: Type.Optional(
+    Type.String({ description: '`next_cursor` of the previous page. Send the same other parameters.' }),
+  ),
+  include_snapshot: Type.Optional(
+    Type.Boolean({ default: false, description: 'Attach the latest metric snapshot to each document.' }),
+  ),
   query: Type.Optional(
     Type.String({
       minLength: 1,
       maxLength: 4096,
       description:
-        'Exact lookup of a document id or URL, or of the platform’s own id when a platform is given. Not full text. Without times it has no window.',
+        'Look up a document by its ID or URL, or by its ID on the platform if a platform is given. Not a text search. Without times, the lookup is not limited to a window.',
     }),
   ),
-  status: Type.Optional(choice(documentStatuses, { description: 'What the collector last said of the original.' })),
+  status: Type.Optional(
+    choice(documentStatuses, { description: 'Only documents with this status, as last reported by the collector.' }),
+  ),
 }
 const BrowseQuery = Type.Object(
   {
     ...listing,
-    source_platforms: listParameter('Platform codes.'),
+    source_platforms: listParameter('Only these platforms.'),
     external_author_id: Type.Optional(
       Type.String({
         minLength: 1,
         maxLength: 512,
-        description: 'Needs exactly one platform, and `author` or `metadata`.',
+        description:
+          'Only documents by this author. Needs exactly one platform, and the permission `author` or `metadata`.',
       }),
     ),
   },
@@ -91,7 +106,7 @@ const Listing = named(
     documents: Type.Array(
       named('CatalogEntry', Type.Object({ document: Document, snapshot: Type.Optional(orNull(Snapshot)) })),
     ),
-    next_cursor: Type.Optional(Type.String({ description: 'Absent at the end.' })),
+    next_cursor: Type.Optional(Type.String({ description: 'Absent on the last page.' })),
     created_from: orNull(dateTime),
     created_to: orNull(dateTime),
   }),
@@ -112,11 +127,11 @@ const User = named(
   }),
 )
 const UserPath = Type.Object({
-  platform: Type.String({ minLength: 1, maxLength: 128, description: 'The code of the platform.' }),
+  platform: Type.String({ minLength: 1, maxLength: 128, description: 'The platform code.' }),
   external_author_id: Type.String({
     minLength: 1,
     maxLength: 512,
-    description: 'The id that the platform has for the user.',
+    description: 'The ID of the user on the platform.',
   }),
 })
 
@@ -145,7 +160,7 @@ export function catalogRoutes(app: TypedApp, parts: CatalogParts): void {
       schema: {
         ...about(
           'Browse documents',
-          'Newest first-ingest time first. Values of one parameter are OR-ed, parameters are AND-ed; everything matches exactly. Not full text, and no total: page until `next_cursor` is absent.',
+          'Lists documents by exact conditions, most recently ingested first. Values within a parameter are combined with OR, parameters with AND. This is not a text search, and there is no total: page until `next_cursor` is absent.',
         ),
         querystring: BrowseQuery,
         response: { 200: Listing },
@@ -168,7 +183,7 @@ export function catalogRoutes(app: TypedApp, parts: CatalogParts): void {
       schema: {
         ...about(
           'List the documents of a user',
-          'As the listing of documents, with platform and author from the path.',
+          'Like `GET /v1/documents/browse`, with platform and author from the path.',
         ),
         params: UserPath,
         querystring: UserDocumentsQuery,
@@ -186,7 +201,7 @@ export function catalogRoutes(app: TypedApp, parts: CatalogParts): void {
       schema: {
         ...about(
           'Get a user profile',
-          'From the newest document of that author in the window; needs `author` or `metadata`.',
+          'The profile from the newest document of that author in the window. Needs the permission `author` or `metadata`.',
         ),
         params: UserPath,
         querystring: Type.Object({ dataset_id: datasetId, ...windows }, strict),

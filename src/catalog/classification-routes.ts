@@ -14,7 +14,7 @@ const Classification = named(
     dataset_id: Type.String(),
     name: Type.String(),
     description: orNull(Type.String()),
-    label_schema: Type.Record(Type.String(), Type.Unknown(), { description: 'As stored.' }),
+    label_schema: Type.Record(Type.String(), Type.Unknown(), { description: 'As stored by the operator.' }),
   }),
 )
 
@@ -34,7 +34,8 @@ export function classificationRoutes(
       schema: {
         tags: ['Catalog'],
         summary: 'List classifications',
-        description: 'Active classifications by code. Needs `facts`. A classification may have no readable documents.',
+        description:
+          'Active classifications, ordered by code. Needs `facts`. A classification may have no documents that the application can read.',
         querystring: Type.Object(
           {
             dataset_id: idOf('dataset'),
@@ -50,7 +51,7 @@ export function classificationRoutes(
             'ClassificationPage',
             Type.Object({
               classifications: Type.Array(Classification),
-              next_after_code: orNull(Type.String(), { description: 'Null at the end.' }),
+              next_after_code: orNull(Type.String(), { description: 'Null on the last page.' }),
             }),
           ),
         },

@@ -19,7 +19,7 @@ const Detail = named(
   'DocumentDetail',
   Type.Object({
     ...Document.properties,
-    version_count: Type.Integer({ description: 'Of the versions that this application may read.' }),
+    version_count: Type.Integer({ description: 'The number of versions that the application may read.' }),
     snapshot: orNull(Snapshot),
   }),
 )
@@ -66,12 +66,12 @@ const ById = Type.Object({ document_id: idOf('document') })
 const PageQuery = Type.Object(
   {
     limit: pageSize(200, 50),
-    cursor: Type.Optional(Type.String({ description: '`next_cursor` of the previous page, with the same `limit`.' })),
+    cursor: Type.Optional(Type.String({ description: '`next_cursor` of the previous page. Send the same `limit`.' })),
   },
   strict,
 )
 const versionRule =
-  'A version is readable by its own language, or by that of the document where it has none: an earlier version can be hidden where the current one is not, and the other way round.'
+  'Language entitlements apply to the language of each version (or of the document, if the version has none), so an application may be able to read the current version but not an earlier one, or the other way round.'
 const config = (operation: Operation, ...errors: ErrorCode[]) =>
   ({
     operation,
@@ -87,7 +87,7 @@ export function documentRoutes(app: TypedApp, store: CatalogStore, cursors: Curs
     {
       config: config('documents.read', 'document_not_found'),
       schema: {
-        ...about('Get a document', 'With the number of its versions and its latest metric snapshot.'),
+        ...about('Get a document', 'The document, with its number of versions and its latest metric snapshot.'),
         params: ById,
         querystring: noFields,
         response: { 200: Detail },
@@ -113,13 +113,10 @@ export function documentRoutes(app: TypedApp, store: CatalogStore, cursors: Curs
     {
       config: config('documents.content', 'document_not_found', 'version_not_found'),
       schema: {
-        ...about(
-          'Get the full text of a document',
-          `The current version when \`version_id\` is absent. Needs \`body\`. ${versionRule}`,
-        ),
+        ...about('Get the full text of a document', `Title and body of a version. Needs \`body\`. ${versionRule}`),
         params: ById,
         querystring: Type.Object(
-          { version_id: Type.Optional(Type.String({ description: 'The current one when absent.' })) },
+          { version_id: Type.Optional(Type.String({ description: 'Default: the current version.' })) },
           strict,
         ),
         response: { 200: Content },
@@ -144,7 +141,7 @@ export function documentRoutes(app: TypedApp, store: CatalogStore, cursors: Curs
       schema: {
         ...about(
           'List the versions of a document',
-          `Newest first. Their texts are read by \`…/content?version_id=\`. ${versionRule}`,
+          `Newest first. Read their texts with \`…/content?version_id=\`. ${versionRule}`,
         ),
         params: ById,
         querystring: PageQuery,
@@ -210,7 +207,7 @@ export function documentRoutes(app: TypedApp, store: CatalogStore, cursors: Curs
       schema: {
         ...about(
           'Get several documents',
-          'With their current text, in the order asked for. What does not exist or is not entitled is in `missing`. `content` is null without `body`.',
+          'Returns up to 200 documents with their current text, in the order requested. IDs that do not exist or are not within the entitlements are in `missing`. `content` is null without the permission `body`.',
         ),
         body: named(
           'BatchGetRequest',

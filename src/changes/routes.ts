@@ -22,21 +22,23 @@ const Event = named(
   'ChangeEvent',
   Type.Object(
     {
-      sequence: Type.Integer({ description: 'Position in the one sequence of the instance; strictly increasing.' }),
-      event_id: Type.String({ description: 'Handle events idempotently by this.' }),
+      sequence: Type.Integer({ description: 'Position in the single sequence of the instance; strictly increasing.' }),
+      event_id: Type.String({ description: 'Unique. Use it to handle events idempotently.' }),
       schema_version: Type.Integer(),
       event_type: choice(eventTypes, {
         description:
           '`document.created`; `document.version.created`: title or body changed; `document.metrics.updated`: score or metrics changed. ' +
-          'Only for readers that name them in `event_type`: `document.updated`, another field of the document object changed, and ' +
-          '`document.erased`, it is gone for good: remove it.',
+          'Sent only to readers that request them in `event_type`: `document.updated`, another field of the document object changed; ' +
+          '`document.erased`, the document was erased for good: remove it.',
       }),
       dataset_id: Type.String(),
       source_platform: Type.String(),
       document_id: Type.String(),
-      version_id: Type.Optional(Type.String({ description: 'For created documents and new versions.' })),
+      version_id: Type.Optional(Type.String({ description: 'Present for created documents and new versions.' })),
       changed_fields: Type.Array(
-        Type.String({ description: 'Names of fields. In `document.updated` those of the document object.' }),
+        Type.String({
+          description: 'The name of a changed field. In `document.updated`, of a field of the document object.',
+        }),
       ),
       occurred_at: dateTime,
       observed_at: dateTime,
@@ -44,7 +46,7 @@ const Event = named(
     },
     {
       description:
-        'Of a document that was erased since, its earlier events keep their ids alone: no field is named, and each time is that of `ingested_at`.',
+        'When a document is erased, its earlier events keep only their IDs: `changed_fields` is empty, and all times equal `ingested_at`.',
     },
   ),
 )
@@ -52,33 +54,40 @@ const Event = named(
 const Query = Type.Object(
   {
     cursor: Type.Optional(
-      Type.String({ description: '`next_cursor` of the previous page. Absent: from the earliest event that is kept.' }),
+      Type.String({
+        description:
+          '`next_cursor` of the previous page. Without it, reading starts at the earliest event that is kept.',
+      }),
     ),
     start: Type.Optional(
       choice(starts, {
         // No default in the schema: it would be filled in beside a cursor.
         description:
-          'Where a first read begins: with the earliest event that is kept (so without it), or, by an empty page that is not held, behind the latest there is. ' +
-          'An addition; not with `cursor`.',
+          'Addition: where a first read starts. `earliest` (the default): at the earliest event that is kept. `latest`: after the latest event; ' +
+          'this returns an empty page at once, with a cursor. Not allowed with `cursor`.',
       }),
     ),
     limit: pageSize(200, 100),
     event_type: listParameter(
-      `Event types. Absent: ${plainEventTypes.map((type) => `\`${type}\``).join(', ')}. ` +
-        'The two others are for readers that name them, and were recorded from the day on that this version was installed.',
+      `Event types. Default: ${plainEventTypes.map((type) => `\`${type}\``).join(', ')}. ` +
+        'Addition: the other two are sent only if requested, and are recorded since this version was installed.',
       eventTypes,
     ),
-    dataset_id: listParameter('Dataset ids.'),
-    source_platform: listParameter('Platform codes.'),
-    ingested_from: Type.Optional(Type.String({ format: 'date-time', description: 'Inclusive.' })),
-    ingested_to: Type.Optional(Type.String({ format: 'date-time', description: 'Exclusive.' })),
+    dataset_id: listParameter('Only events of these datasets.'),
+    source_platform: listParameter('Only events of these platforms.'),
+    ingested_from: Type.Optional(
+      Type.String({ format: 'date-time', description: 'Only events ingested at this time or later.' }),
+    ),
+    ingested_to: Type.Optional(
+      Type.String({ format: 'date-time', description: 'Only events ingested before this time.' }),
+    ),
     wait: Type.Optional(
       Type.Number({
         minimum: 0,
         maximum: waitSecondsMax,
         default: 0,
         description:
-          'Seconds to hold an empty page until an event arrives (long poll). A read that waits counts against `max_in_flight` of the application.',
+          'Addition: seconds to wait for an event if the page would be empty (long polling). A waiting request counts towards `max_in_flight` of the application.',
       }),
     ),
   },
@@ -109,9 +118,9 @@ export function changesRoutes(app: TypedApp, { log, signal, cursors, usage, meas
         tags: ['Changes'],
         summary: 'Read the change feed',
         description:
-          'Events of documents in the order in which they became visible; nothing is ever skipped. Process a page, then save `next_cursor`, then ask with it. ' +
-          'An empty page is the end for now; its cursor stays good. A cursor is bound to the application and to every parameter but `start`, `limit` and `wait`, and can be replayed. ' +
-          `Events are kept for ${retentionDays} days: an older cursor is 410 \`cursor_expired\`; \`GET /v1/export\` is the way back.`,
+          'Document events in the order in which they became visible; none is ever skipped. Process a page, then save its `next_cursor`, then request the next page with it. ' +
+          'An empty page means that you are up to date; its cursor stays valid. A cursor is bound to the application and to all parameters except `start`, `limit` and `wait`, and can be replayed. ' +
+          `Events are kept for ${retentionDays} days: an older cursor is 410 \`cursor_expired\`. Then start over with \`GET /v1/export\`.`,
         querystring: Query,
         response: { 200: named('ChangePage', Type.Object({ items: Type.Array(Event), next_cursor: Type.String() })) },
       },
@@ -120,7 +129,7 @@ export function changesRoutes(app: TypedApp, { log, signal, cursors, usage, meas
       const consumer = consumerOf(request)
       const { cursor = null, start, limit = 100, wait = 0 } = request.query
       if (cursor !== null && start !== undefined)
-        throw invalid('start', 'is for a first read: leave it out with a cursor')
+        throw invalid('start', 'is only for a first read: leave it out if you send a cursor')
       const types = splitList(request.query.event_type, 'event_type', 'invalid_changes_query')
       const wantedTypes = types === null ? plainEventTypes : types.filter(isEventType)
       if (types !== null && wantedTypes.length < types.length) {

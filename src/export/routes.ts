@@ -48,19 +48,20 @@ const Query = Type.Object(
     versions: Type.Optional(
       choice(exportedVersions, {
         default: 'current',
-        description: 'Whether earlier versions come too, each as a line of its own behind that of its document.',
+        description: '`all` adds earlier versions, each on a line of its own after its document.',
       }),
     ),
     cursor: Type.Optional(
       Type.String({
-        description: 'Of a `checkpoint`: goes on behind it, with the same filters. `limit` may be another.',
+        description:
+          'The `cursor` of a `checkpoint` line: continues after it. Send the same filters; `limit` may differ.',
       }),
     ),
     limit: Type.Optional(
       Type.Integer({
         minimum: 1,
         maximum: 1_000_000_000,
-        description: `Documents of this answer, which then ends with a checkpoint. All when absent; ${pageLimits.usual} as Parquet, ${pageLimits.most} at the most.`,
+        description: `Documents in this response, which then ends with a checkpoint. Default: all of them; for Parquet ${pageLimits.usual}, at most ${pageLimits.most}.`,
       }),
     ),
   },
@@ -69,7 +70,7 @@ const Query = Type.Object(
 
 const changesCursor = Type.String({
   description:
-    'For `GET /v1/changes` with the same `dataset_id` and `source_platform`, and all five event types in `event_type`: what has changed since the first start of this export.',
+    'Cursor for `GET /v1/changes` with the same `dataset_id` and `source_platform` and all five event types in `event_type`: everything that has changed since this export first started.',
 })
 const line = (name: string, type: string, fields: Readonly<Record<string, TSchema>>, description: string) =>
   named(name, Type.Object({ type: choice([type]), ...fields }, { description }))
@@ -100,16 +101,16 @@ const Line = named(
       'ExportEnd',
       'end',
       {
-        documents: Type.Integer({ description: 'Lines of documents since the first start.' }),
+        documents: Type.Integer({ description: 'Number of document lines since the first start.' }),
         changes_cursor: changesCursor,
       },
-      'The last line of an export that is complete.',
+      'The last line of a complete export.',
     ),
     line(
       'ExportError',
       'error',
       { code: Type.String(), message: Type.String(), request_id: Type.String() },
-      'Instead of the end: why it broke off. Go on from the last checkpoint; with `cursor_expired` begin anew, and replace what came.',
+      'Instead of the end: why the export was interrupted. Continue from the last checkpoint; on `cursor_expired` start over and replace what you have.',
     ),
   ]),
 )
@@ -145,17 +146,17 @@ export function exportRoutes(app: TypedApp, parts: ExportParts): void {
         tags: ['Export'],
         summary: 'Export every document',
         description:
-          'An addition: everything the application may read, with texts, in the order of document ids, one JSON object a line. It is read while it is sent and as fast as it is taken. ' +
-          'It is no snapshot: a document is as it was when its line was read. With the feed from `changes_cursor` it is complete: what came, changed or was erased meanwhile is told there. ' +
-          'An answer without `end` as its last line is not complete: ask again with the last `cursor` that came; documents behind that checkpoint come once more. ' +
-          'An export is of what the application is entitled to when it begins: after a change of that it breaks off with `cursor_expired`, and so does every cursor of it (410); begin anew then.',
+          'Addition: everything the application may read, with texts, ordered by document ID, one JSON object per line. It is streamed, as fast as you read it. ' +
+          'It is not a snapshot: each document is as it was when its line was written. Together with the change feed from `changes_cursor` it is complete: whatever was added, changed or erased meanwhile is reported there. ' +
+          'A response without `end` as its last line is not complete: repeat the request with the last `cursor` you received; documents after that checkpoint are sent again. ' +
+          'If the entitlements of the application change during an export, it stops with `cursor_expired`, and its cursors are 410: start over.',
         querystring: Query,
         response: {
           200: {
             description:
-              `Lines of JSON; with \`Accept: ${parquet}\` one Parquet file of at most \`limit\` documents instead, which may also end sooner. ` +
-              'Its columns are the fields of `document` and, with `version_` before their names, of `content`; `author` is JSON; what may not be read is null or empty. ' +
-              `The cursors are then in the headers \`${nextCursorHeader}\`, absent at the end, and \`${changesCursorHeader}\`.`,
+              `NDJSON. With \`Accept: ${parquet}\`, one Parquet file of at most \`limit\` documents instead; it may have fewer. ` +
+              'Its columns are the fields of `document` and, prefixed with `version_`, of `content`; `author` is JSON; what the application may not read is null or empty. ' +
+              `The cursors are then in the headers \`${nextCursorHeader}\` (absent at the end) and \`${changesCursorHeader}\`.`,
             content: {
               [ndjson]: { schema: Lines },
               [parquet]: { schema: Type.String({ format: 'binary' }) },

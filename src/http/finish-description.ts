@@ -81,7 +81,7 @@ const text = { type: 'string' }
 /** Of answers; each stands once and is referred to. */
 const headers = {
   'X-Request-Id': {
-    description: 'Finds the request in the log. A well-formed one of the caller is kept.',
+    description: 'Finds the request in the log. If the caller sends a well-formed one, it is used.',
     schema: text,
   },
   'RateLimit-Policy': {
@@ -89,16 +89,16 @@ const headers = {
     schema: { ...text, examples: ['"requests";q=100;w=2'] },
   },
   RateLimit: {
-    description: 'What is left of each limit: `r` requests, full again in `t` seconds.',
+    description: 'What is left of each limit: `r` requests; the full limit is restored in `t` seconds.',
     schema: { ...text, examples: ['"requests";r=99;t=1'] },
   },
   Location: {
-    description: 'The address of what was made, or of what tells how the work goes on.',
+    description: 'Where the created resource, or the progress of the work, can be read.',
     schema: { ...text, format: 'uri-reference' },
   },
   ETag: {
     description:
-      'Names this state of it: sent as `If-Match` with a change, the change is made to this state or not at all.',
+      'Identifies this state of the resource. Send it as `If-Match` to make a change only if nobody else has changed the resource since.',
     schema: { ...text, examples: ['"Zq2f8a1Wm0cTtn4KxVd3Eg"'] },
   },
   'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer' } },
@@ -114,7 +114,11 @@ const recordsOf = ({ responses }: Operation): readonly string[] =>
     Object.values(responses[status]?.content ?? {}).flatMap(({ schema }) => schema[componentName] ?? []),
   )
 
-const successes: Record<string, string> = { 200: 'Success.', 201: 'Created.', 202: 'Accepted: the work goes on.' }
+const successes: Record<string, string> = {
+  200: 'Success.',
+  201: 'Created.',
+  202: 'Accepted; the work continues in the background.',
+}
 
 function describeAnswers({ security, responses }: Operation, isTagged: boolean): void {
   const isRated = security.some((one) => 'consumer' in one)

@@ -9,7 +9,7 @@ export const IfMatchHeaders = Type.Object({
     Type.String({
       pattern: tagPattern,
       description:
-        'An addition: the `ETag` of the answer that the change was made from. Where another state stands by now, nothing is changed and it is 412 `precondition_failed`; without the header the last one wins.',
+        'Addition: the `ETag` of the response your change is based on. If the resource has changed since, nothing is written and the answer is 412 `precondition_failed`. Without the header the last write wins.',
     }),
   ),
 })

@@ -10,7 +10,7 @@ export const listParameter = (description: string, allowed: readonly string[] | 
   Type.Optional(
     Type.String({
       maxLength: 20_000,
-      description: `${description} Several are separated by commas.`,
+      description: `${description} Separate several with commas.`,
       ...(allowed === null ? {} : { [describedBy]: { type: 'array', items: { type: 'string', enum: allowed } } }),
     }),
   )

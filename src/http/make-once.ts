@@ -23,7 +23,7 @@ export const IdempotencyHeaders = Type.Object({
     Type.String({
       pattern: claimKeyPattern,
       description:
-        'Chosen by the caller, 1 to 255 printable characters. Within 24 hours the same key with the same request makes nothing new: it is answered with what was made; with another request it is 422 `idempotency_key_reused`.',
+        'Chosen by the caller, 1 to 255 printable characters. For 24 hours the same key with the same request creates nothing new and returns what was created; with a different request it is 422 `idempotency_key_reused`.',
     }),
   ),
 })

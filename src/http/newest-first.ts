@@ -16,7 +16,7 @@ export const NewestFirst = Type.Object(page, strict)
 /** Of what is worked off. */
 export const QueueNewestFirst = Type.Object(
   {
-    unfinished: Type.Optional(Type.Boolean({ default: false, description: 'Those alone that are not over.' })),
+    unfinished: Type.Optional(Type.Boolean({ default: false, description: 'Only those that have not finished.' })),
     ...page,
   },
   strict,

@@ -15,9 +15,9 @@ import type { RouteConfig } from './route.ts'
 /** Named in the description as the shape of every error. */
 export const ErrorSchema = Type.Object(
   {
-    code: choice(Object.keys(errorTable), { description: 'Stable; decide on this.' }),
-    message: Type.String({ description: 'What to change, for people.' }),
-    request_id: Type.String({ description: 'The same as in X-Request-Id; finds the request in the log.' }),
+    code: choice(Object.keys(errorTable), { description: 'Stable: branch on this.' }),
+    message: Type.String({ description: 'What to change. For people; the wording may change.' }),
+    request_id: Type.String({ description: 'The same as `X-Request-Id`. It finds the request in the log.' }),
     details: Type.Optional(
       Type.Array(named('ErrorDetail', Type.Object({ path: Type.String(), message: Type.String() })), {
         description: 'The fields at fault.',
@@ -39,27 +39,29 @@ const surfaces = kinds
   .join('; ')
 
 const about = `
-A self-hosted content data service. Collectors send documents in; applications read them through this API, within what
-they are entitled to.
+A self-hosted content data service. Collectors send documents; applications read them through this API, within their
+entitlements.
 
-**Surfaces.** ${surfaces}. Each credential works on its own surface only. All are sent as \`Authorization: Bearer …\`.
+**Surfaces.** ${surfaces}. Each credential works only on its own surface. Send it as \`Authorization: Bearer …\`.
 
-**Errors** are always \`{code, message, request_id, details?}\`. Unknown fields and unknown or repeated query parameters
-are errors. Every 429 carries \`Retry-After\` in seconds; consumer answers carry \`RateLimit-Policy\` and \`RateLimit\`.
+**Errors** always have the form \`{code, message, request_id, details?}\`. Unknown fields and unknown or repeated query
+parameters are errors. Every 429 has \`Retry-After\` in seconds; consumer responses have \`RateLimit-Policy\` and \`RateLimit\`.
 
-**Made once.** Every POST that makes something takes an \`Idempotency-Key\`, so that it can be sent again when no answer came: for
-24 hours the same key with the same request is answered with what was made, as it is now; with another request it is 422
-\`idempotency_key_reused\`. A secret is not shown again: that is 409 \`conflict\`, with the id of what was made. A request that
-was refused keeps no key. Every 201 and 202 has a \`Location\`, where what was made can be read.
+**Retrying a POST.** Every POST that creates something accepts an \`Idempotency-Key\`, so you can send it again if no response
+arrived. For 24 hours the same key with the same request returns what was created, in its current state; with a different request it
+is 422 \`idempotency_key_reused\`. A secret is not shown again: that is 409 \`conflict\`, with the ID of what was created. A
+request that failed does not use up its key. Every 201 and 202 has a \`Location\` where the result can be read.
 
-**Changed meanwhile.** What operators replace whole is answered with an \`ETag\`. Sent as \`If-Match\` with the change, it makes sure
-that nobody's work is lost: where another state stands by now, it is 412 \`precondition_failed\`.
+**Concurrent edits.** What operators replace as a whole comes with an \`ETag\`. Send it back as \`If-Match\` with your change: if
+somebody else has changed the resource since you read it, nothing is changed and the answer is 412 \`precondition_failed\`.
 
-**Bodies** may be compressed (\`Content-Encoding\`: gzip, deflate, br or zstd). One that does not arrive in time is 408. JSON
-answers above 1 KB are compressed as \`Accept-Encoding\` allows: zstd, br or gzip.
+**Additions.** Whatever is marked *Addition* goes beyond the base interface. You can ignore it: a request that does not use it
+is answered as if it did not exist.
 
-**Times** are RFC 3339; intervals include their start and exclude their end. **Ids** are opaque and sort by the time
-they were made.
+**Bodies** may be compressed (\`Content-Encoding\`: gzip, deflate, br or zstd). A body that does not arrive in time is 408. JSON
+responses above 1 KB are compressed as \`Accept-Encoding\` allows: zstd, br or gzip.
+
+**Times** are RFC 3339; intervals include their start and exclude their end. **IDs** are opaque and sort by creation time.
 `.trim()
 
 const sentence = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1)
@@ -69,23 +71,28 @@ export const openApiOptions: FastifyDynamicSwaggerOptions = {
     openapi: '3.1.0',
     ...{ 'x-errors': errors },
     info: { title: 'Tidemark', version, description: about, license: { name: 'MIT', identifier: 'MIT' } },
-    servers: [{ url: '/', description: 'The instance that this description comes from.' }],
+    servers: [{ url: '/', description: 'This instance.' }],
     tags: [
-      { name: 'Account', description: 'Who am I, and what may I do?' },
+      { name: 'Account', description: 'What the calling application is and may do.' },
       { name: 'Search', description: 'Keyword, vector and hybrid search.' },
       { name: 'Live', description: 'On-demand collection of the newest content.' },
       { name: 'Catalog', description: 'Documents by exact conditions, users and classifications.' },
       { name: 'Documents', description: 'One document: content, versions and metric snapshots.' },
       { name: 'Changes', description: 'The pull-only change feed.' },
-      { name: 'Export', description: 'Everything that may be read, for a copy that the feed keeps up to date.' },
+      {
+        name: 'Export',
+        description:
+          'Everything the application may read, as the start of a copy that the change feed keeps up to date.',
+      },
       {
         name: 'Analysis',
-        description: 'Preview. Runs over a slice of the content with files as results, and subscriptions to them.',
+        description:
+          'Preview. Runs over a slice of the content, with files as results, and subscriptions that start them.',
       },
-      { name: 'Agents', description: 'The same by the Model Context Protocol.' },
-      { name: 'Collector', description: 'Putting content in, and collecting on demand.' },
-      { name: 'Admin', description: 'Datasets, applications, keys and everything else an operator sets.' },
-      { name: 'Service', description: 'Description, probes and metrics.' },
+      { name: 'Agents', description: 'The same through the Model Context Protocol.' },
+      { name: 'Collector', description: 'Sending content, and collecting on demand.' },
+      { name: 'Admin', description: 'Datasets, applications, keys and everything else operators manage.' },
+      { name: 'Service', description: 'API description, probes and metrics.' },
     ],
     components: {
       securitySchemes: Object.fromEntries(
@@ -155,18 +162,18 @@ function errorAnswers(
 }
 
 const reasons: Record<number, string> = {
-  400: 'the message says what to change, and `details` names the fields',
+  400: '`message` says what to change, and `details` lists the fields',
   401: 'no valid credential for this surface',
-  403: 'outside what the application may use',
-  404: 'it is not there, or not for this caller',
+  403: 'not allowed for this credential',
+  404: 'does not exist, or is not visible to the caller',
   408: 'the body did not arrive in time',
-  409: 'its state does not allow this now',
-  410: 'what comes next is no longer kept',
-  412: 'it is not what `If-Match` names any more: nothing was changed',
+  409: 'the current state does not allow this',
+  410: 'the cursor is too old',
+  412: 'changed since the `ETag` in `If-Match`; nothing was written',
   413: 'send less at once',
-  415: 'send JSON, or NDJSON where it is taken',
-  416: 'ask for bytes that the file has',
-  422: 'the key came with another body before',
+  415: 'send JSON, or NDJSON where accepted',
+  416: 'the range is outside the file',
+  422: 'the key was used with a different request',
   429: 'wait for the seconds in `Retry-After`',
-  503: 'temporarily unavailable, try again with growing pauses',
+  503: 'temporarily unavailable; retry with growing pauses',
 }

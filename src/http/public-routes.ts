@@ -83,7 +83,10 @@ export function publicRoutes(
       config: open('openapi.read'),
       schema: {
         ...about('Get the OpenAPI description'),
-        response: { 200: Type.Unknown(), 304: Type.Null({ description: 'The tag in If-None-Match is that of it.' }) },
+        response: {
+          200: Type.Unknown(),
+          304: Type.Null({ description: 'Not modified: `If-None-Match` has its current tag.' }),
+        },
       },
     },
     async (request, reply) => {

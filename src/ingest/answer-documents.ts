@@ -26,13 +26,13 @@ const checkedAtOnce = 32
 const ItemResult = named(
   'IngestResult',
   Type.Object({
-    index: Type.Integer({ description: 'Position of the document in the request, from 0; empty lines do not count.' }),
+    index: Type.Integer({ description: 'Position of the document in the request, from 0. Empty lines do not count.' }),
     document_id: Type.Optional(Type.String()),
     version_id: Type.Optional(Type.String({ description: 'The current version after this request.' })),
     outcome: Type.Optional(
       choice(outcomes, {
         description:
-          '`erased`: an operator erased the document, nothing is stored until the tombstone is lifted. There is no id then.',
+          '`created`: the document is new; `version_created`: title or body changed; `metrics_updated`: score or metrics changed; `updated`: any other field changed; `unchanged`: nothing was written; `erased`: an operator erased the document, so nothing is stored (and no ID returned) until the tombstone is lifted. If several apply, the first one is given.',
       }),
     ),
     error: Type.Optional(

@@ -5,7 +5,6 @@ import { parseTime } from '../time.ts'
 import {
   choice,
   codePattern,
-  dateTime,
   detailsOf,
   exactPattern,
   isExact,
@@ -31,7 +30,7 @@ const name = (description: string) =>
     minLength: 1,
     maxLength: 512,
     pattern: oneLinePattern,
-    description: `${description} No control characters, at most 512.`,
+    description: `${description} At most 512 characters, no control characters.`,
   })
 /** A name of a metric or of an extra. Without a pattern of our own, names with a line break would escape validation. */
 const key = Type.String({ pattern: oneLinePattern.replace('*', '{1,128}') })
@@ -47,7 +46,7 @@ const Author = named(
   'AuthorInput',
   Type.Object(
     {
-      external_author_id: Type.Optional(name('The author on the platform.')),
+      external_author_id: Type.Optional(name('The stable ID of the author on the platform. Readers filter by it.')),
       nickname: optional(text(500)),
       avatar_url: optional(text(4096)),
       home_page: optional(text(4096)),
@@ -59,7 +58,8 @@ const Author = named(
         Type.Record(key, Type.Union([Type.String({ maxLength: 4096 }), Type.Number(), Type.Boolean()]), {
           ...strict,
           maxProperties: 50,
-          description: 'Further texts, numbers and yes/no values; returned beside the other fields of the author.',
+          description:
+            'Anything else about the author: texts, numbers and booleans, up to 50. Returned to readers with the other fields.',
         }),
       ),
     },
@@ -75,10 +75,15 @@ const FactInput = named(
         minLength: 1,
         maxLength: 128,
         pattern: exactPattern,
-        description: '`category` facts carry `metadata.label_code`.',
+        description: 'What the fact is about. A `category` fact assigns the classification in `metadata.label_code`.',
       }),
-      level: Type.Optional(choice(['document', 'version'], { default: 'document' })),
-      metadata: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+      level: Type.Optional(
+        choice(['document', 'version'], {
+          default: 'document',
+          description: '`document` facts stay when the text changes; `version` facts end with the current version.',
+        }),
+      ),
+      metadata: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'Any JSON object.' })),
     },
     strict,
   ),
@@ -86,42 +91,70 @@ const FactInput = named(
 
 /** The fields that a task's documents share with all others: everything but where they belong. */
 const contentFields = {
-  external_id: name('The content on the platform.'),
-  url: optional(text(4096)),
-  content_type: optional(code('For example `article`, `post`, `video`.')),
+  external_id: name('The ID of the content on the platform. Must never change.'),
+  url: optional(text(4096, 'The original address.')),
+  content_type: optional(code('Your own code, such as `article`, `post` or `video`.')),
   language: optional(
     Type.String({
       maxLength: 128,
       pattern: languageTagPattern,
-      description: 'ISO 639-1; a regional form such as en-GB is kept as en, and so is eng.',
+      description: 'ISO 639-1, such as `en`. `en-GB` and `eng` are stored as `en`.',
     }),
   ),
-  region: optional(code('A region code, for example GB.')),
-  published_at: optional(dateTime),
+  region: optional(code('A region code, such as `GB`.')),
+  published_at: optional(Type.String({ format: 'date-time', description: 'When the platform published it.' })),
   observed_at: Type.Optional(
-    Type.String({ format: 'date-time', description: 'When the collector saw it; the time of arrival when absent.' }),
+    Type.String({
+      format: 'date-time',
+      description: 'When the collector saw this state. Default: the time at which the change arrived.',
+    }),
   ),
-  title: optional(text(limits.titleCharactersMax)),
-  body: optional(text(limits.bodyCharactersMax)),
+  title: optional(text(limits.titleCharactersMax, 'Plain text. A change makes a new version.')),
+  body: optional(
+    text(limits.bodyCharactersMax, 'Plain text. Vectors are computed from it. A change makes a new version.'),
+  ),
   author: optional(Author),
-  topics: words('Topics.'),
-  tags: words('Native tags of the platform.'),
+  topics: words('What the content is about.'),
+  tags: words('The tags it has on the platform.'),
   score: optional(
     Type.Integer({
       minimum: Number.MIN_SAFE_INTEGER,
       maximum: Number.MAX_SAFE_INTEGER,
-      description: "The platform's score.",
+      description: "The platform's score. A change makes a new snapshot.",
     }),
   ),
-  metrics: optional(Type.Record(key, Type.Number(), { ...strict, maxProperties: 100 })),
-  quality: optional(Type.Number({ minimum: 0, maximum: 1, description: 'How good the content is, for ranking.' })),
-  status: Type.Optional(choice(documentStatuses, { description: '`active` when absent.' })),
-  facts: optional(Type.Array(FactInput, { maxItems: 200 })),
-  extra_payload: optional(Type.Record(Type.String(), Type.Unknown(), { description: 'Kept, never returned.' })),
+  metrics: optional(
+    Type.Record(key, Type.Number(), {
+      ...strict,
+      maxProperties: 100,
+      description: 'Numbers by name, up to 100. A change makes a new snapshot.',
+    }),
+  ),
+  quality: optional(
+    Type.Number({
+      minimum: 0,
+      maximum: 1,
+      description: 'How good the content is, 0 to 1, for ranking in hybrid search.',
+    }),
+  ),
+  status: Type.Optional(
+    choice(documentStatuses, {
+      description: '`unavailable`: deleted or hidden on the platform. New documents are `active` by default.',
+    }),
+  ),
+  facts: optional(
+    Type.Array(FactInput, {
+      maxItems: 200,
+      description: 'What is known about the content, such as its classification.',
+    }),
+  ),
+  extra_payload: optional(
+    Type.Record(Type.String(), Type.Unknown(), { description: 'Any JSON object. Stored, never returned to readers.' }),
+  ),
 }
 
 const belongsTo = {
-  dataset_id: Type.String({ minLength: 1, maxLength: 128, pattern: exactPattern, description: 'A known dataset.' }),
+  dataset_id: Type.String({ minLength: 1, maxLength: 128, pattern: exactPattern, description: 'An existing dataset.' }),
   source_platform: code('The platform code.'),
 }
 export const DocumentInput = named(
@@ -134,7 +167,7 @@ export const DocumentInput = named(
     {
       ...strict,
       description:
-        'Identity is (dataset_id, source_platform, external_id). A title or a body is needed. Sent again, an absent field keeps what is known and null takes it away. NUL and halves of surrogate pairs are refused in ids, codes, topics, tags and names of metrics; in texts (title, body, addresses, what is told of the author) U+FFFD is put in their place; in `extra_payload` and the `metadata` of facts they stay.',
+        'Identified by `dataset_id`, `source_platform` and `external_id`. A title or a body is required. When a document is sent again, a field that is left out keeps its value and null clears it; lists and objects are replaced as a whole. NUL and unpaired surrogates are refused in IDs, codes, topics, tags and metric names, replaced with U+FFFD in texts (title, body, URLs, author), and kept in `extra_payload` and the `metadata` of facts.',
     },
   ),
 )
@@ -147,7 +180,7 @@ export const TaskDocumentInput = named(
       source_platform: Type.Optional(belongsTo.source_platform),
       ...contentFields,
     },
-    { ...strict, description: 'As `DocumentInput`; dataset and platform are those of the task when absent.' },
+    { ...strict, description: 'Like `DocumentInput`; dataset and platform default to those of the task.' },
   ),
 )
 type DocumentInput = Static<typeof DocumentInput>

@@ -42,11 +42,11 @@ export function ingestRoutes(app: TypedApp, ingest: Ingest, measures: IngestMeas
         tags: ['Collector'],
         summary: 'Send documents',
         description:
-          `JSON \`{"documents": [1..${ingestLimits.batchMax}]}\`, or NDJSON (\`${ndjson}\`): one document a line, any length, streamed both ways. ` +
-          'Each document is answered in order; a bad one fails alone. What is answered without `error` is on disk. Sending the same document again writes nothing. ' +
-          `A stream of lines ends early when more than ${ingestLimits.refusedLinesMax} of them were refused and more than were taken, or when the body cannot be decoded further: ` +
-          'its last result is then the error `stream_ended`, at the index of the first line that was not read; `unauthorized`, where the key ended meanwhile. What was taken is kept. ' +
-          'Where not even the first lines can be stored (a full disk, a store that is away) the answer is 503; later lines then have the error `not_stored`.',
+          `JSON \`{"documents": [1..${ingestLimits.batchMax}]}\`, or NDJSON (\`${ndjson}\`): one document per line, any number of lines, streamed in both directions. ` +
+          'Each document has its own result, in order; a bad document fails alone. A result without `error` means that the document is on disk. Sending the same document again writes nothing. ' +
+          `An NDJSON stream ends early when more than ${ingestLimits.refusedLinesMax} lines were refused and more than were accepted, or when the body cannot be decoded: ` +
+          'the last result is then the error `stream_ended`, with the index of the first line that was not read, or `unauthorized` if the key was revoked or expired meanwhile. What was accepted is kept. ' +
+          'If not even the first lines can be stored (for example, the disk is full), the answer is 503; if later lines cannot, they have the error `not_stored`.',
         ...documentsBody('IngestRequest', DocumentInput),
       },
     },

@@ -40,7 +40,7 @@ export class LiveQueries {
   /** Over a limit or with a used key it throws. */
   async start(consumer: Consumer, request: LiveRequest): Promise<StartedLiveQuery | LiveQueryNotStarted> {
     const { live } = consumer.policy
-    if (live?.enabled !== true) return notStarted('live collection is not enabled in the policy of this application')
+    if (live?.enabled !== true) return notStarted('the policy of this application does not enable it')
     const creation = await this.store
       .create(
         {

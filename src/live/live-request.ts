@@ -8,11 +8,11 @@ import { itemsMaxOf, type LiveRequest } from './live-queries.ts'
 
 /** What a live query says, beside a search and on its own. */
 export const liveFields = {
-  resource_kind: choice(resourceKinds),
+  resource_kind: choice(resourceKinds, { description: 'What the collector should look for.' }),
   max_items_per_platform: Type.Optional(
     Type.Integer({
       minimum: 1,
-      description: `At most what the policy allows; ${limits.itemsDefault}, or what the policy allows, when absent.`,
+      description: `At most what the policy allows. Default: ${limits.itemsDefault}, or the maximum of the policy if that is lower.`,
     }),
   ),
   deadline_seconds: Type.Optional(
@@ -20,6 +20,7 @@ export const liveFields = {
       minimum: limits.deadlineSecondsMin,
       maximum: limits.deadlineSecondsMax,
       default: limits.deadlineSecondsDefault,
+      description: 'Collection stops after this many seconds.',
     }),
   ),
 }
@@ -31,12 +32,12 @@ export const LiveQueryBody = named(
     {
       query: Type.String({
         maxLength: limits.queryUntrimmedMax,
-        description: `1 to ${limits.queryCharactersMax} characters, spaces around them not counted (with them up to ${limits.queryUntrimmedMax}).`,
+        description: `What to collect: 1 to ${limits.queryCharactersMax} characters after trimming.`,
       }),
       datasets: Type.Array(Type.String({ minLength: 1, maxLength: 128, pattern: exactPattern }), {
         minItems: 1,
         maxItems: 1,
-        description: 'Exactly one.',
+        description: 'Exactly one dataset. Collected documents are stored there.',
       }),
       platforms: Type.Array(platform, { minItems: 1, maxItems: limits.platformsMax, uniqueItems: true }),
       ...liveFields,

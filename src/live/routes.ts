@@ -18,8 +18,8 @@ export function liveRoutes(app: TypedApp, live: LiveQueries): void {
       schema: {
         ...about(
           'Create a live query',
-          'Starts an on-demand collection. Needs the header `Idempotency-Key`: the same key with the same body gives the same live query for 24 hours. ' +
-            '503 `live_query_unavailable` where live is off for the application, or where no collector has asked for tasks of one of the platforms in the last 5 minutes.',
+          'Starts an on-demand collection. Needs the header `Idempotency-Key`: for 24 hours the same key with the same body returns the same live query. ' +
+            '503 `live_query_unavailable` if live collection is off for the application, or if no collector has asked for tasks of one of the platforms in the last 5 minutes.',
         ),
         querystring: noFields,
         headers: Type.Object({
@@ -55,7 +55,7 @@ export function liveRoutes(app: TypedApp, live: LiveQueries): void {
     {
       config: route('live.read', 'live_query_not_found'),
       schema: {
-        ...about('Get a live query', 'Kept for 30 days.'),
+        ...about('Get a live query', 'The status of a live query and of its runs. Live queries are kept for 30 days.'),
         params: byId,
         querystring: noFields,
         response: { 200: LiveQuery },

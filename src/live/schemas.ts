@@ -14,11 +14,11 @@ export const LiveQuery = named(
     id: Type.String(),
     status: choice(queryStates, {
       description:
-        '`pending`: no run has started; `running`; `completed`: all runs succeeded; `partial`: some did; `failed`: none did.',
+        '`pending`: no run has started yet; `running`: at least one has; `completed`: all runs succeeded; `partial`: some did; `failed`: none did.',
     }),
     resource_kind: choice(resourceKinds),
     created_at: dateTime,
-    deadline_at: Type.String({ format: 'date-time', description: 'What is not done by then is `timed_out`.' }),
+    deadline_at: Type.String({ format: 'date-time', description: 'Runs not finished by then become `timed_out`.' }),
     completed_at: orNull(dateTime),
     runs: Type.Array(
       named(
@@ -28,11 +28,11 @@ export const LiveQuery = named(
           platform: Type.String(),
           status: choice(runStates),
           collection_task_id: Type.String(),
-          items: Type.Integer({ description: 'Documents that the collector has brought so far.' }),
+          items: Type.Integer({ description: 'The number of documents collected so far.' }),
           error: orNull(named('LiveQueryRunError', Type.Object({ code: Type.String(), message: Type.String() }))),
         }),
       ),
-      { description: 'One for each platform.' },
+      { description: 'One run per platform.' },
     ),
   }),
 )

@@ -19,9 +19,9 @@ const ListedTaskAnswer = named(
     resource_kind: choice(resourceKinds),
     query: Type.String(),
     status: choice(runStates),
-    items: Type.Integer({ description: 'Documents that it brought so far.' }),
+    items: Type.Integer({ description: 'The number of documents collected so far.' }),
     max_items: Type.Integer(),
-    collector_id: orNull(Type.String(), { description: 'Who works on it, or did last.' }),
+    collector_id: orNull(Type.String(), { description: 'The collector working on it, or the last one that did.' }),
     lease_expires_at: orNull(dateTime),
     created_at: dateTime,
     deadline_at: dateTime,
@@ -57,7 +57,7 @@ export function taskListRoutes(app: TypedApp, store: Pick<LiveStore, 'tasks'>): 
         tags: ['Admin'],
         summary: 'List the tasks of live queries',
         description:
-          'An addition. Newest first, of all applications and collectors. With `unfinished` those alone that wait for a collector or are being worked on.',
+          'Addition: the tasks of all applications and collectors, newest first. With `unfinished`, only those waiting for a collector or in progress.',
         querystring: QueueNewestFirst,
         response: {
           200: named(

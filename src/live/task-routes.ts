@@ -24,20 +24,25 @@ const LeaseId = Type.Object(
       Type.String({
         maxLength: 128,
         description:
-          'The lease this is done under. Send it when several processes share a collector key; without it the newest lease of the collector is meant.',
+          'The lease you hold. Send it if several processes share a collector key. Default: the latest lease of the collector.',
       }),
     ),
   },
   strict,
 )
 const leaseSeconds = Type.Optional(
-  Type.Integer({ minimum: 1, maximum: limits.leaseSecondsMax, default: limits.leaseSecondsDefault }),
+  Type.Integer({
+    minimum: 1,
+    maximum: limits.leaseSecondsMax,
+    default: limits.leaseSecondsDefault,
+    description: 'How long the lease lasts, from now.',
+  }),
 )
 const Task = named(
   'CollectionTask',
   Type.Object({
     task_id: Type.String(),
-    lease_id: Type.String({ description: 'Names this lease in later requests.' }),
+    lease_id: Type.String({ description: 'Send it as `lease_id` in later requests.' }),
     platform: Type.String(),
     dataset_id: Type.String(),
     resource_kind: choice(resourceKinds),
@@ -58,7 +63,7 @@ export function taskRoutes(app: TypedApp, store: LiveStore, written: () => void,
       schema: {
         ...about(
           'Lease collection tasks',
-          'Tasks that nobody works on, oldest first. A lease that runs out goes back; a heartbeat makes it longer. Asking also tells that the platforms are served: without it for 5 minutes, live queries for them are refused.',
+          'Takes tasks that nobody is working on, oldest first. A task whose lease runs out goes back to the queue; a heartbeat extends the lease. Keep polling, even if there are no tasks: if nobody asks for a platform for 5 minutes, live queries for it are refused.',
         ),
         querystring: Type.Object({}, strict),
         body: named(
@@ -111,7 +116,7 @@ export function taskRoutes(app: TypedApp, store: LiveStore, written: () => void,
       schema: {
         ...about(
           'Send the documents of a task',
-          'As `POST /collector/v1/documents`; `dataset_id` and `source_platform` come from the task and may be left out. Items over `max_items` are refused one by one. Sending a document again takes no further place.',
+          'Like `POST /collector/v1/documents`; `dataset_id` and `source_platform` come from the task and can be left out. Items beyond `max_items` are refused one by one. Sending the same document again does not count twice.',
         ),
         params: ById,
         querystring: LeaseId,
@@ -131,7 +136,10 @@ export function taskRoutes(app: TypedApp, store: LiveStore, written: () => void,
     {
       config: config('collector.tasks.heartbeat', ...refusals),
       schema: {
-        ...about('Extend a lease (heartbeat)', 'From now for `lease_seconds`, though never beyond the deadline.'),
+        ...about(
+          'Extend a lease (heartbeat)',
+          'Extends the lease to `lease_seconds` from now, but not beyond the deadline.',
+        ),
         params: ById,
         querystring: LeaseId,
         body: optionalBody(named('HeartbeatRequest', Type.Object({ lease_seconds: leaseSeconds }, strict))),
@@ -166,7 +174,10 @@ export function taskRoutes(app: TypedApp, store: LiveStore, written: () => void,
     {
       config: config('collector.tasks.complete', ...refusals),
       schema: {
-        ...about('Complete a task', 'The same end again, under the same lease, is answered as the first one was.'),
+        ...about(
+          'Complete a task',
+          'Ends the task. Repeating the same completion under the same lease gives the same answer.',
+        ),
         params: ById,
         querystring: LeaseId,
         body: named(
@@ -186,7 +197,9 @@ export function taskRoutes(app: TypedApp, store: LiveStore, written: () => void,
                       ),
                     ),
                   ],
-                  { description: 'Why it failed, for the application that asked: a text, or a code and a message.' },
+                  {
+                    description: 'Why it failed, shown to the application that asked: a text, or a code and a message.',
+                  },
                 ),
               ),
             },

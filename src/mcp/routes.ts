@@ -41,7 +41,7 @@ const Message = named(
       id: Type.Optional(MessageId),
       params: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'As the method takes them.' })),
     },
-    { additionalProperties: false, description: 'One message of JSON-RPC 2.0; no batches.' },
+    { additionalProperties: false, description: 'One JSON-RPC 2.0 message; batches are not supported.' },
   ),
 )
 
@@ -53,21 +53,21 @@ const McpError = named(
   Type.Object(
     {
       jsonrpc: choice(['2.0']),
-      id: orNull(MessageId, { description: 'Of the message, where it could be read.' }),
+      id: orNull(MessageId, { description: 'The ID of the message, if it could be read.' }),
       error: named(
         'McpFault',
         Type.Object({
           code: Type.Integer({
-            description: '-32700: the body is not JSON. -32600: it is no message, or not sent as one should be.',
+            description: '-32700: the body is not JSON. -32600: it is not a valid message.',
           }),
           message: Type.String({ description: 'What to change.' }),
           data: Type.Record(Type.String(), Type.Unknown(), {
-            description: '`code`, `request_id` and `details` as other routes tell them.',
+            description: '`code`, `request_id` and `details`, as on other routes.',
           }),
         }),
       ),
     },
-    { description: 'An error of JSON-RPC 2.0.' },
+    { description: 'A JSON-RPC 2.0 error.' },
   ),
 )
 
@@ -126,8 +126,8 @@ export function mcpRoutes(app: TypedApp): void {
         tags: ['Agents'],
         summary: 'Speak the Model Context Protocol',
         description:
-          'An addition, for agents: MCP over streamable HTTP, without sessions. Each tool asks the routes of this API in the name of the key: entitlements, quotas and counters are the same, and a message takes one request of the rate. ' +
-          'What a tool is refused is an answer with `isError`, which says what to change; what is no message is an error of JSON-RPC. A key that is refused, and a rate, are told as by every other route. An `Idempotency-Key` is for what the tool of the message makes.',
+          'Addition, for agents: MCP over streamable HTTP, without sessions. Each tool calls the routes of this API with the key of the request, so entitlements, quotas and usage are the same; a message counts as one request for the rate limit. ' +
+          'If a tool call fails, the result has `isError` and says what to change; a malformed message is a JSON-RPC error. A wrong key and rate limits are answered as on every other route. An `Idempotency-Key` applies to what the called tool creates.',
         headers: IdempotencyHeaders,
         querystring: noFields,
         body: Message,
@@ -139,7 +139,7 @@ export function mcpRoutes(app: TypedApp): void {
               { additionalProperties: true, description: 'The `result` or the `error` of the message.' },
             ),
           ),
-          202: Type.Null({ description: 'A notification was taken.' }),
+          202: Type.Null({ description: 'The notification was accepted.' }),
           ...Object.fromEntries(messageFaults.map((status) => [status, McpError])),
         },
       },

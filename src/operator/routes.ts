@@ -289,7 +289,7 @@ function reportRoutes(app: TypedApp, operator: Operator, book: UsageBook): void 
       schema: {
         ...about(
           'Get what doctor finds',
-          'An addition: what `tidemark doctor` says of datasets, applications, their entitlements and keys, and what to do. Of the machine, the store and the index it says more; `GET /readyz` and `GET /admin/v1/indexing` tell how those are.',
+          'Addition: what `tidemark doctor` says of datasets, applications, their entitlements and keys, and what to do. Of the machine, the store and the index it says more; `GET /readyz` and `GET /admin/v1/indexing` tell how those are.',
         ),
         querystring: noFields,
         response: { 200: list('FindingList', 'findings', schemas.FindingAnswer) },

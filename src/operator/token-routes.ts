@@ -57,7 +57,7 @@ export function tokenRoutes(app: TypedApp, operator: Operator): void {
     {
       config: route('viewer', 'admin.self.read'),
       schema: {
-        ...about('Get who asks', 'An addition: whose admin token the request carries, and what it may do.'),
+        ...about('Get who asks', 'Addition: whose admin token the request carries, and what it may do.'),
         querystring: noFields,
         response: { 200: schemas.SelfAnswer },
       },

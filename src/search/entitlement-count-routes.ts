@@ -22,9 +22,9 @@ export function entitlementCountRoutes(app: TypedApp, parts: ValuesParts): void 
       },
       schema: {
         tags: ['Admin'],
-        summary: 'Count what entitlements open',
+        summary: 'Count documents for entitlements',
         description:
-          'An addition, which changes nothing: how many documents an application with these entitlements would see. Asked with those that it has and with those that it is to have, it tells the effect of a change before it is made. As the search index has them, a moment after documents are stored; 503 while it does not have them all.',
+          'Addition: how many documents an application with these entitlements could read. Changes nothing: use it with the current and the planned entitlements to see the effect of a change. Read from the search index, so new documents count a moment after they are stored; 503 while the index is incomplete.',
         querystring: noFields,
         body: named(
           'EntitlementCountRequest',
@@ -34,10 +34,12 @@ export function entitlementCountRoutes(app: TypedApp, parts: ValuesParts): void 
           200: named(
             'EntitlementCount',
             Type.Object({
-              documents: Type.Integer({ description: 'Documents whose current version any of them opens.' }),
+              documents: Type.Integer({
+                description: 'Documents whose current version at least one of the entitlements allows.',
+              }),
               datasets: Type.Array(
                 named('EntitlementDatasetCount', Type.Object({ dataset_id: Type.String(), documents: Type.Integer() })),
-                { description: 'The same by dataset, in the order of their ids; those without any are left out.' },
+                { description: 'The same by dataset, ordered by ID. Datasets without documents are left out.' },
               ),
             }),
           ),

@@ -15,25 +15,22 @@ export const Explanation = named(
   Type.Object(
     {
       keyword: parts(
-        'Adds up to `keyword_score`: what each word and phrase of the query adds, by how it was typed, and two neighbouring words ' +
-          'that stand side by side, with a blank between them. A word that was corrected or taken for a beginning is named as typed.',
+        'Adds up to `keyword_score`: the contribution of each word and phrase of the query, as typed (also if it was corrected or taken as a ' +
+          'prefix), and of two adjacent query words that occur next to each other, named with a space between them.',
       ),
       vector: parts(
-        'Adds up to `vector_score`: `cosine`; or, where several embedding profiles were asked, what each that has a vector of the document ' +
-          'adds, by its id: its cosine in terms of those of the default profile, divided by their number.',
+        'Adds up to `vector_score`: `cosine`. If several embedding profiles were searched, the contribution of each profile with a vector for ' +
+          'the document, by ID: its cosine, scaled to the default profile and divided by the number of profiles.',
       ),
-      cosines: parts(
-        'Where several embedding profiles were asked: the cosine of each, by its id, as its model has it.',
-      ),
+      cosines: parts('If several embedding profiles were searched: the unscaled cosine of each, by ID.'),
       fusion: parts(
-        'Hybrid: what `lexical` (from `keyword_score`), `vector` (from `vector_score`), `quality` and `recency` add to the fused score, ' +
-          '0 to 1, each times its weight. The fewer of the words of the query the best document by words has, the more of the weight of ' +
-          '`lexical` the vector has.',
+        'Hybrid mode: the weighted contributions of `lexical` (from `keyword_score`), `vector` (from `vector_score`), `quality` and `recency` to ' +
+          'the fused score, 0 to 1. The fewer query words the best keyword match contains, the more weight moves from `lexical` to `vector`.',
       ),
       rerank: parts(
-        'Hybrid, adds up to `score`: `fused` (the sum of `fusion`), `coverage`, `proximity`, `title` and `phrase`, each times its weight ' +
-          'and brought to 0 to 0.9; for an exact hit to 0 to 0.1, with `exact` 0.9. Where a cross-encoder has the last word, `cross_encoder` ' +
-          'is its score alone; the candidates that it was not asked about have all parts times its lowest score.',
+        'Hybrid mode, adds up to `score`: `fused` (the sum of `fusion`), `coverage`, `proximity`, `title` and `phrase`, weighted and scaled to ' +
+          '0 to 0.9; for an exact hit to 0 to 0.1, plus `exact` 0.9. With a cross-encoder, `cross_encoder` is its score and the only part; ' +
+          'for candidates it did not score, all parts are multiplied by its lowest score.',
       ),
     },
     { additionalProperties: false },

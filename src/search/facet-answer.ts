@@ -8,7 +8,7 @@ import type { SearchResult } from './search-result.ts'
 
 export const ValueCount = named(
   'ValueCount',
-  Type.Object({ value: Type.String(), count: Type.Integer({ description: 'Documents.' }) }),
+  Type.Object({ value: Type.String(), count: Type.Integer({ description: 'The number of documents.' }) }),
 )
 
 const Counts = Type.Optional(Type.Array(ValueCount))
@@ -23,7 +23,7 @@ export const facetAnswerFields = {
         Object.fromEntries(names.map((name) => [name, Counts])) as Record<(typeof names)[number], typeof Counts>,
         {
           description:
-            'An addition, with `facets`: by name what was asked for, the most frequent first, then by value. Times are the first day of their day, week or month.',
+            'Addition, with `facets`: counts for each requested facet, most frequent first, then by value. Times are given as the first day of their day, week or month.',
         },
       ),
     ),
@@ -31,7 +31,7 @@ export const facetAnswerFields = {
   facets_exact: Type.Optional(
     Type.Boolean({
       description:
-        'An addition, with `facets`: whether all documents that match were counted. False where only candidates were, or what was found so far: see `warnings`.',
+        'Addition, with `facets`: whether all matching documents were counted. False if only candidates were, or if the search was degraded: see `warnings`.',
     }),
   ),
 }

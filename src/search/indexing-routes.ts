@@ -16,7 +16,7 @@ export function indexingRoutes(
         tags: ['Admin'],
         summary: 'Get the indexing status',
         description:
-          'How far the search index is behind. Words are indexed first; vectors follow as the embedding model makes them.',
+          'How far the search index is behind. Words are indexed first; vectors follow as the embedding model computes them.',
         querystring: noFields,
         response: {
           200: named(
@@ -24,35 +24,34 @@ export function indexingRoutes(
             Type.Object({
               state: choice(['ready', 'needs_rebuild']),
               pending_chunks: Type.Integer({
-                description: 'Changed documents not yet read, plus chunks that wait for a vector.',
+                description: 'Changed documents that are not indexed yet, plus chunks without a vector.',
               }),
-              pending_documents: Type.Integer(),
-              pending_vectors: Type.Integer({ description: 'Of every profile that vectors are made of.' }),
+              pending_documents: Type.Integer({ description: 'Changed documents that are not indexed yet.' }),
+              pending_vectors: Type.Integer({ description: 'Chunks without a vector, summed over all profiles.' }),
               feeding: Type.Boolean({
-                description:
-                  'Whether this process feeds the index: its own, or, where one feeds it for all, because that falls to it.',
+                description: 'Whether this process writes to the index. With a shared index only one process does.',
               }),
               documents_per_second: orNull(
                 Type.Number({
                   description:
-                    'Changed documents that this process fed in a second, over the last minute. Null while it feeds none: nothing waits, or another process feeds the index.',
+                    'Documents indexed per second by this process, over the last minute. Null if it indexes none: nothing is pending, or another process does it.',
                 }),
               ),
               vectors_per_second: orNull(
                 Type.Number({
                   description:
-                    'Vectors that this process made in a second, over the last minute. Null while it makes none: nothing waits, or another process makes them.',
+                    'Vectors computed per second by this process, over the last minute. Null if it computes none: nothing is pending, or another process does it.',
                 }),
               ),
               vectors_ready_in_seconds: orNull(
                 Type.Number({
-                  description: 'How long the vectors that wait will take at that rate. Null without one.',
+                  description: 'How long the pending vectors will take at that rate. Null if there is no rate.',
                 }),
               ),
               oldest_pending_seconds: orNull(
                 Type.Number({
                   description:
-                    'Since the oldest of them came in, which is long ago while an index is made anew. Null when nothing waits.',
+                    'The age of the oldest pending item, which is high during a rebuild. Null if nothing is pending.',
                 }),
               ),
               indexed_chunks: Type.Integer(),

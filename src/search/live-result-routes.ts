@@ -27,15 +27,15 @@ export function liveResultRoutes(
       schema: {
         ...about(
           'Get the results of a live query',
-          'Ready when its status is `completed`, `partial` or `failed`; until then 409 `live_query_results_not_ready`. ' +
-            "Documents within the application's entitlements as they are now, in the collectors' order. They are ordinary documents too, and soon in the index.",
+          'Available when the status is `completed`, `partial` or `failed`; until then 409 `live_query_results_not_ready`. ' +
+            'Documents within the current entitlements of the application, in the order given by the collectors. They are also stored as ordinary documents and soon searchable.',
         ),
         params: byId,
         querystring: Type.Object(
           {
             limit: pageSize(limits.resultsMax, limits.resultsDefault),
             cursor: Type.Optional(
-              Type.String({ description: '`cursor` of the previous page, with the same `limit`.' }),
+              Type.String({ description: '`cursor` of the previous page. Send the same `limit`.' }),
             ),
           },
           strict,
@@ -46,7 +46,7 @@ export function liveResultRoutes(
             Type.Object({
               live_query: LiveQuery,
               results: Type.Array(ResultItem),
-              cursor: Type.Optional(Type.String({ description: 'Only when a next page exists.' })),
+              cursor: Type.Optional(Type.String({ description: 'For the next page. Absent if there is none.' })),
             }),
           ),
         },

@@ -18,7 +18,7 @@ const values = (description: string) =>
       minItems: 1,
       maxItems: 200,
       uniqueItems: true,
-      description: `An addition, in keyword mode only: ${description}, to the letter; one of them is enough.`,
+      description: `Addition, keyword mode only: documents with at least one of these ${description}. Matched exactly, including case.`,
     }),
   )
 const score = (description: string) =>
@@ -26,7 +26,7 @@ const score = (description: string) =>
     Type.Integer({
       minimum: Number.MIN_SAFE_INTEGER,
       maximum: Number.MAX_SAFE_INTEGER,
-      description: `An addition, in keyword mode only: ${description} score on the platform, inclusive. Needs \`metrics\`.`,
+      description: `Addition, keyword mode only: ${description} platform score, inclusive. Needs \`metrics\`.`,
     }),
   )
 
@@ -35,18 +35,18 @@ export const narrowingFields = {
     Type.String({
       ...exact,
       description:
-        'An addition, in keyword mode only: of one author. Needs exactly one value in `platforms`, and `author` or `metadata`.',
+        'Addition, keyword mode only: documents by this author. Needs exactly one value in `platforms`, and the permission `author` or `metadata`.',
     }),
   ),
   topics: values('topics (needs `metadata`)'),
-  tags: values('native tags (needs `metadata`)'),
-  classification_codes: values('codes of current category facts (needs `facts`)'),
-  score_min: score('the lowest'),
-  score_max: score('the highest'),
+  tags: values('platform tags (needs `metadata`)'),
+  classification_codes: values('classification codes (needs `facts`)'),
+  score_min: score('the minimum'),
+  score_max: score('the maximum'),
   sort: Type.Optional(
     choice(keywordOrders, {
       description:
-        'An addition, in keyword mode only. `relevance` when absent; `published_at` has the oldest first, `-published_at` the newest, `-score` the highest score on the platform (needs `metrics`). Documents without that time or score, or whose score may not be read, come last, equal ones by id.',
+        'Addition, keyword mode only: the order of results. `published_at` puts the oldest first, `-published_at` the newest, `-score` the highest platform score (needs `metrics`). Default: `relevance`. Documents without that time or score, or whose score you may not read, come last; ties are ordered by ID.',
     }),
   ),
   facets: Type.Optional(
@@ -62,9 +62,9 @@ export const narrowingFields = {
         minItems: 1,
         maxItems: facetFields.length + 1,
         description:
-          'An addition: counts of the documents that match, by each of these, each at most once. In keyword mode of all of them, exactly; in vector and hybrid mode of the candidates. ' +
-          'Each needs the permission that filtering by it needs: `author` needs `author` or `metadata`, `topics` and `tags` need `metadata`, `classifications` needs `facts`. ' +
-          'It is refused where no entitlement grants that, and counts the documents for which one does: what is found is the same with and without facets. Times are counted by day, week (from Monday) or month, in UTC.',
+          'Addition: count the matching documents by these fields. In keyword mode all matches are counted, exactly; in vector and hybrid mode only the candidates. ' +
+          '`author` needs the permission `author` or `metadata`, `topics` and `tags` need `metadata`, `classifications` needs `facts`: without it the request is refused, and only documents readable with it are counted. ' +
+          'Facets never change the results. Times are counted by day, week (from Monday) or month, in UTC.',
       },
     ),
   ),
@@ -73,7 +73,7 @@ export const narrowingFields = {
       minimum: 1,
       maximum: limits.facetValuesMax,
       default: limits.facetValuesDefault,
-      description: 'An addition: how many values of each facet, the most frequent first.',
+      description: 'Addition: the maximum number of values per facet, most frequent first.',
     }),
   ),
 }

@@ -18,34 +18,46 @@ export const ResultItem = named(
     language: Type.Optional(orNull(Type.String())),
     published_at: Type.Optional(orNull(dateTime)),
     status: Type.Optional(
-      choice(documentStatuses, { description: 'An addition: what the collector last said of the original.' }),
+      choice(documentStatuses, {
+        description: 'Addition: the status of the original, as last reported by the collector.',
+      }),
     ),
     url: Type.Optional(
       orNull(Type.String(), {
-        description: 'An addition: where the original stands. Absent where an earlier version alone may be read.',
+        description:
+          'Addition: the address of the original. Absent if the application may read only an earlier version.',
       }),
     ),
-    external_id: Type.Optional(Type.String({ description: 'An addition: the id on the platform.' })),
-    region: Type.Optional(orNull(Type.String(), { description: 'An addition.' })),
+    external_id: Type.Optional(Type.String({ description: 'Addition: the ID on the platform.' })),
+    region: Type.Optional(orNull(Type.String(), { description: 'Addition: the region code of the document.' })),
     author: Type.Optional(
       orNull(
         named(
           'ResultAuthor',
           Type.Object({ external_author_id: orNull(Type.String()), nickname: orNull(Type.String()) }),
         ),
-        { description: 'An addition. With `author` or `metadata`; null where nothing was collected of the author.' },
+        {
+          description:
+            'Addition, with the permission `author` or `metadata`. Null if nothing is known about the author.',
+        },
       ),
     ),
-    topics: Type.Optional(Type.Array(Type.String(), { description: 'An addition. With `metadata`.' })),
-    tags: Type.Optional(Type.Array(Type.String(), { description: 'An addition. With `metadata`.' })),
+    topics: Type.Optional(Type.Array(Type.String(), { description: 'Addition, with the permission `metadata`.' })),
+    tags: Type.Optional(Type.Array(Type.String(), { description: 'Addition, with the permission `metadata`.' })),
     body: Type.Optional(
-      Type.String({ description: `At most ${limits.summaryCharactersMax} characters around the best match.` }),
+      Type.String({
+        description: `At most ${limits.summaryCharactersMax} characters around the best match, not the full text.`,
+      }),
     ),
-    origin: choice(['indexed', 'live']),
-    score: Type.Number({ description: 'Orders the results, unless `sort` names another order.' }),
-    keyword_score: orNull(Type.Number()),
-    vector_score: orNull(Type.Number({ description: 'Cosine similarity.' })),
-    rerank_score: orNull(Type.Number()),
+    origin: choice(['indexed', 'live'], {
+      description: '`indexed`: found in the search index; `live`: collected on demand.',
+    }),
+    score: Type.Number({ description: 'The final score. Results are ordered by it unless `sort` says otherwise.' }),
+    keyword_score: orNull(Type.Number({ description: 'BM25. Null if the result was not found by words.' })),
+    vector_score: orNull(
+      Type.Number({ description: 'Cosine similarity. Null if the result was not found by meaning.' }),
+    ),
+    rerank_score: orNull(Type.Number({ description: 'Hybrid mode: the score after reranking, equal to `score`.' })),
     explanation: Type.Optional(Explanation),
     highlights: Type.Optional(
       Type.Array(Type.String(), { description: 'Up to 3 fragments: HTML-escaped text with hits in `<em>…</em>`.' }),

@@ -38,12 +38,11 @@ import type { Searcher } from './searcher.ts'
 import type { Shortfall, Warning } from './shortfall.ts'
 
 const warningMessages: Record<Warning, string> = {
-  vector_search_unavailable: 'The vector branch timed out or is down; these are keyword results.',
-  keyword_search_timed_out: 'The keyword branch timed out; its results are missing.',
-  live_query_unavailable: 'A live top-up could not be started; these are historical results.',
-  search_index_rebuilding: 'The search index is being built anew; documents that are not in it yet are missing.',
-  vectors_pending:
-    'Of the text that this search may see more than one part in a hundred has no vector yet; only words find that.',
+  vector_search_unavailable: 'Vector search timed out or is down; these are keyword results.',
+  keyword_search_timed_out: 'Keyword search timed out; its results are missing.',
+  live_query_unavailable: 'Live collection could not be started; these are historical results.',
+  search_index_rebuilding: 'The search index is being rebuilt; documents that are not in it yet are missing.',
+  vectors_pending: 'More than 1 % of the searched text has no vector yet and is found by words only.',
 }
 
 const Answer = named(
@@ -51,33 +50,40 @@ const Answer = named(
   Type.Object({
     mode: choice(modes),
     results: Type.Array(ResultItem),
-    total: Type.Integer({ description: 'Documents on this page.' }),
-    total_documents: Type.Integer({ description: 'Documents on this page.' }),
+    total: Type.Integer({
+      description:
+        'The number of documents on this page, not of all matches. Request `facets` for counts of all matches.',
+    }),
+    total_documents: Type.Integer({ description: 'The same as `total`.' }),
     total_chunks: Type.Integer({
       description:
-        'Matching chunks; in vector mode of the nearest only, in hybrid mode those that match by words, or the candidates by vector where those are more.',
+        'The number of matching chunks. In vector mode only the nearest are counted; in hybrid mode the matches by words or the candidates by vector, whichever are more.',
     }),
     top_k: Type.Integer({
       description:
-        'Candidates that were considered; in hybrid mode of each branch: 50, and 100 for more than 25 results, facets or chunks.',
+        'The number of candidates considered; in hybrid mode per branch, 50, or 100 with more than 25 results, facets or chunks.',
     }),
-    cursor: Type.Optional(Type.String({ description: 'Only when a next page exists (keyword mode).' })),
+    cursor: Type.Optional(
+      Type.String({ description: 'Keyword mode only: for the next page. Absent if there is none.' }),
+    ),
     corrections: Type.Optional(
       Type.Array(
         named(
           'Correction',
           Type.Object({
-            from: Type.String({ description: 'As it was typed.' }),
-            to: Type.String({ description: 'A word of a text that this search may see.' }),
+            from: Type.String({ description: 'The word as typed.' }),
+            to: Type.String({ description: 'The word that was searched for instead.' }),
           }),
         ),
         {
-          description: `An addition: with \`typo\`, the words that were searched for too, the nearest first, up to ${limits.correctionsMax} for each. Absent when none.`,
+          description: `Addition, with \`typo\`: the corrections that were searched for, closest first, up to ${limits.correctionsMax} per word. Absent if there are none.`,
         },
       ),
     ),
     ...facetAnswerFields,
-    degraded: Type.Boolean({ description: 'Something failed: any warning but `vectors_pending`.' }),
+    degraded: Type.Boolean({
+      description: 'Whether something failed: true with any warning except `vectors_pending`.',
+    }),
     warnings: Type.Array(
       named(
         'SearchWarning',
@@ -90,7 +96,7 @@ const Answer = named(
       },
     ),
     live_query: orNull(LiveQuery, {
-      description: 'The live top-up, where one was asked for and started.',
+      description: 'The live collection, if one was requested and started.',
     }),
   }),
 )
@@ -112,11 +118,16 @@ const config = (operation: Operation, ...errors: ErrorCode[]) =>
     errors: ['entitlement_denied', ...errors],
   }) as const
 const about = (summary: string, description: string) => ({ tags: ['Search'], summary, description })
+const modeMeanings: Record<Mode, string> = {
+  keyword: 'Finds documents by their words.',
+  vector: 'Finds documents by meaning, in any language the model knows.',
+  hybrid: 'Combines keyword and vector search, and reranks the best candidates.',
+}
 const response = { 200: Answer }
 const withLive = {
   headers: Type.Object({
     'idempotency-key': Type.Optional(
-      Type.String({ description: 'Required with `live.enabled`: 1 to 255 printable characters.' }),
+      Type.String({ description: 'Required with `live.enabled`. 1 to 255 printable characters.' }),
     ),
   }),
   body: SearchWithLiveBody,
@@ -124,8 +135,8 @@ const withLive = {
 }
 export function searchRoutes(app: TypedApp, parts: SearchParts): void {
   const live =
-    'Searches history; with `live.enabled` it also asks for an on-demand collection (needs `Idempotency-Key`, one dataset, 1 to 5 platforms, and a `query`). ' +
-    'The same key with the same body, whatever its `cursor`, gives the same live query for 24 hours. Its results are read at `/v1/live-queries/{id}/results`.'
+    'Searches everything collected so far. With `live.enabled` it also starts an on-demand collection; this needs `Idempotency-Key`, exactly one dataset, 1 to 5 platforms and a `query`. ' +
+    'For 24 hours the same key with the same body (apart from `cursor`) returns the same live query. Read its results at `/v1/live-queries/{id}/results`.'
   app.post(
     '/v1/search',
     {
@@ -139,7 +150,10 @@ export function searchRoutes(app: TypedApp, parts: SearchParts): void {
     {
       config: config('search.contents', 'idempotency_key_reused'),
       schema: {
-        ...about('Search (legacy path)', 'The same as `POST /v1/search`, and on its quota. Use that.'),
+        ...about(
+          'Search (legacy path)',
+          'Use `POST /v1/search`. This path does the same and counts towards the same quota.',
+        ),
         deprecated: true,
         querystring: noFields,
         ...withLive,
@@ -152,7 +166,10 @@ export function searchRoutes(app: TypedApp, parts: SearchParts): void {
     {
       config: config('search.history'),
       schema: {
-        ...about('Search history', 'As `POST /v1/search`, but never starts a collection.'),
+        ...about(
+          'Search history',
+          'Like `POST /v1/search`, without `live`: searches what has been collected so far and never starts a collection.',
+        ),
         querystring: noFields,
         body: SearchBody,
         response,
@@ -166,7 +183,10 @@ export function searchRoutes(app: TypedApp, parts: SearchParts): void {
       {
         config: config(`search.${mode}`),
         schema: {
-          ...about(`${mode.charAt(0).toUpperCase()}${mode.slice(1)} search`, 'History only.'),
+          ...about(
+            `${mode.charAt(0).toUpperCase()}${mode.slice(1)} search`,
+            `${modeMeanings[mode]} Searches what has been collected so far and never starts a collection.`,
+          ),
           querystring: noFields,
           body: searchBodyOf(mode),
           response,

@@ -28,13 +28,13 @@ const time = (description: string) => Type.Optional(Type.String({ format: 'date-
 
 const fields = {
   mode: Type.Optional(
-    choice(modes, { description: '`hybrid` when `query_vector` is sent, else `keyword`, when absent.' }),
+    choice(modes, { description: 'Default: `hybrid` if `query_vector` is sent, otherwise `keyword`.' }),
   ),
   query: Type.Optional(
     Type.String({
       maxLength: limits.queryUntrimmedMax,
       description:
-        '1 to 1,000 characters, spaces around them not counted (with them up to 10,000). In keyword mode bare words are OR-ed, `"…"` is a phrase, `+word` must be there, `-word` must not.',
+        'What to search for: 1 to 1,000 characters after trimming. In keyword mode words are combined with OR, `"…"` is a phrase, `+word` must occur and `-word` must not.',
       examples: ['tidal power'],
     }),
   ),
@@ -42,55 +42,77 @@ const fields = {
     Type.Array(Type.Number(), {
       minItems: 1,
       maxItems: limits.vectorDimensionsMax,
-      description: 'An embedding of your own, of the dimensions of the default embedding profile.',
+      description:
+        'Your own embedding of the query, for vector and hybrid mode. Must have the dimensions of the default embedding profile (see `GET /v1/account`).',
     }),
   ),
-  datasets: values('Narrows the entitled datasets.'),
-  platforms: values('Narrows the entitled platforms.'),
+  datasets: values('Only these datasets. Default: all that the application may read.'),
+  platforms: values('Only these platforms. Default: all that the application may read.'),
   languages: Type.Optional(Languages),
-  published_from: time('Inclusive.'),
-  published_to: time('Exclusive.'),
+  published_from: time('Only documents published at this time or later.'),
+  published_to: time('Only documents published before this time.'),
   status: Type.Optional(
     choices(
       'DocumentStatus',
       documentStatuses,
-      'An addition: what the collector last said of the original. Both when absent.',
+      'Addition: only documents with this status, as last reported by the collector. Default: both.',
     ),
   ),
   typo: Type.Optional(
     choice(typoModes, {
       default: 'off',
       description:
-        'An addition, keyword mode only: also finds words of the searched texts that a word of the query may have been meant for. ' +
-        '`auto`: only for words that match nothing; `always`: for every word. A word of 4 letters and more may have one error, ' +
-        'of 8 and more two: a letter put in, left out or changed, also the first, or two neighbours changed about. Words with digits, ' +
-        'in quotes or after `-` are left as they are. Such words rank below exact ones and are listed in `corrections`.',
+        'Addition, keyword mode only: corrects misspelt words. `auto`: only words that match nothing; `always`: every word. ' +
+        'A word of 4 letters or more may have one error, of 8 or more two: a letter added, missing or changed, including the first, ' +
+        'or two neighbouring letters swapped. Words with digits, in quotes or after `-` are not corrected. ' +
+        'Corrected words rank below exact ones and are listed in `corrections`.',
     }),
   ),
   prefix: Type.Optional(
     Type.Boolean({
       default: false,
       description:
-        'An addition, keyword mode only, for search as you type: the last word, unless in quotes or after `-`, also finds words that ' +
-        'begin with it. Such a word counts for half of the word itself in a like text.',
+        'Addition, keyword mode only, for search as you type: the last word, unless in quotes or after `-`, also finds words that ' +
+        'start with it. Such a match counts half as much as the word itself.',
     }),
   ),
   explain: Type.Optional(
-    Type.Boolean({ default: false, description: 'An addition: every result comes with the parts of its score.' }),
+    Type.Boolean({ default: false, description: 'Addition: return the components of each score in `explanation`.' }),
   ),
   ...narrowingFields,
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.resultsMax, default: limits.resultsDefault })),
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: limits.resultsMax,
+      default: limits.resultsDefault,
+      description: 'The maximum number of results.',
+    }),
+  ),
   cursor: Type.Optional(
     Type.String({
       maxLength: 4096,
-      description: 'Keyword mode only: `cursor` of the previous page, all else unchanged.',
+      description: 'Keyword mode only: `cursor` of the previous page. Keep everything else unchanged.',
     }),
   ),
-  fields: Type.Optional(choices('ResultField', resultFields, 'Narrows the returned fields.')),
-  include_highlights: Type.Optional(Type.Boolean({ default: false })),
-  include_chunks: Type.Optional(Type.Boolean({ default: false })),
+  fields: Type.Optional(
+    choices(
+      'ResultField',
+      resultFields,
+      'Return only these fields. IDs, `dataset_id`, `source_platform`, `origin` and scores are always returned.',
+    ),
+  ),
+  include_highlights: Type.Optional(
+    Type.Boolean({ default: false, description: 'Return `highlights`: fragments of the text with the hits marked.' }),
+  ),
+  include_chunks: Type.Optional(
+    Type.Boolean({ default: false, description: 'Return `matched_chunks`: the chunks of each document that match.' }),
+  ),
   include_non_current: Type.Optional(
-    Type.Boolean({ default: false, description: 'Lets earlier versions take part, each by its own language.' }),
+    Type.Boolean({
+      default: false,
+      description:
+        'Also search earlier versions of documents, each in its own language. A document still appears at most once per page.',
+    }),
   ),
 }
 
@@ -111,10 +133,10 @@ export const SearchWithLiveBody = named(
           'LiveTopUp',
           Type.Object(
             {
-              enabled: Type.Boolean(),
+              enabled: Type.Boolean({ description: '`false` is the same as leaving out `live`.' }),
               ...liveFields,
             },
-            { ...strict, description: 'Asks for an on-demand collection beside the search.' },
+            { ...strict, description: 'Starts an on-demand collection in addition to the search.' },
           ),
         ),
       ),

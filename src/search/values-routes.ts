@@ -28,22 +28,22 @@ export function valuesRoutes(app: TypedApp, { cursors, ...parts }: ValuesRoutePa
         tags: ['Catalog'],
         summary: 'List the values of a field',
         description:
-          'An addition: the values that readable documents have in a field, and how many documents have each, ordered by value (its UTF-8 bytes). As the search index has them, a moment after documents are stored. ' +
+          'Addition: the values of a field in the documents the application may read, with the number of documents for each, ordered by value (UTF-8 bytes). Read from the search index, so new documents count a moment after they are stored. ' +
           '`topics` and `tags` need `metadata`, `classifications` needs `facts`.',
-        params: Type.Object({ field: choice(valuesFields, { description: 'The field.' }) }),
+        params: Type.Object({ field: choice(valuesFields, { description: 'The field whose values to list.' }) }),
         querystring: Type.Object(
           {
             prefix: Type.Optional(
               Type.String({
                 maxLength: 512,
                 pattern: exactPattern,
-                description: 'Values that begin so, to the letter.',
+                description: 'Only values that start with this, case included.',
               }),
             ),
             dataset_id: Type.Optional(idOf('dataset')),
             limit: pageSize(limits.valuesMax, limits.valuesDefault),
             cursor: Type.Optional(
-              Type.String({ description: '`next_cursor` of the previous page, with the same parameters.' }),
+              Type.String({ description: '`next_cursor` of the previous page. Send the same other parameters.' }),
             ),
           },
           strict,
@@ -53,7 +53,7 @@ export function valuesRoutes(app: TypedApp, { cursors, ...parts }: ValuesRoutePa
             'ValuesPage',
             Type.Object({
               values: Type.Array(ValueCount),
-              next_cursor: Type.Optional(Type.String({ description: 'Absent at the end.' })),
+              next_cursor: Type.Optional(Type.String({ description: 'Absent on the last page.' })),
             }),
           ),
         },

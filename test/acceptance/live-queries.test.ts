@@ -267,7 +267,7 @@ suite('who may ask', () => {
     const { key } = await world.application({ enabled: false })
     const off = await world.ask(liveBody, freshKey(), key)
     await expectError(world.server, off, 503, 'live_query_unavailable')
-    assert.match(off.body.message, /is not enabled in the policy of this application/)
+    assert.match(off.body.message, /the policy of this application does not enable it/)
   })
 
   test('over the limits it is 429 with Retry-After, and the first one counts', async () => {

@@ -8,7 +8,7 @@ export const clusteringParameters: TProperties = {
       maximum: 1000,
       default: 5,
       description:
-        'Chunks of the smallest cluster. Twice as many neighbours are looked at, 100 at the most: a larger one makes coarser topics.',
+        'The size of the smallest cluster, in chunks. The algorithm looks at twice as many neighbours (at most 100), so a larger value gives coarser topics.',
     }),
   ),
   resolution: Type.Optional(
@@ -16,7 +16,7 @@ export const clusteringParameters: TProperties = {
       minimum: 0.01,
       maximum: 100,
       default: 1,
-      description: 'How fine topics are told apart: more makes more and smaller ones.',
+      description: 'A higher value gives more and smaller topics.',
     }),
   ),
 }

@@ -5,23 +5,22 @@ import type { ClusteringParameters } from './write-clusters.ts'
 const artifacts = {
   assignments: {
     description:
-      'the columns `subject_id` (chunk), `document_id`, `version_id`, `cluster_id` (null for a chunk of no cluster) and ' +
-      '`strength` (the share of its ties that lie within the cluster, from 0 to 1), by chunk.',
+      'columns `subject_id` (chunk), `document_id`, `version_id`, `cluster_id` (null if the chunk is in no cluster) and ' +
+      '`strength` (the share of its links that stay inside the cluster, 0 to 1), ordered by chunk.',
     columns: assignmentColumns,
   },
   clusters: {
     description:
-      'the columns `cluster_id` (the most central chunk; of a subscription, an id that lasts), `size` (chunks), `documents`, `words` (that set it apart, of ' +
+      'columns `cluster_id` (the most central chunk; in a subscription, a lasting ID), `size` (chunks), `documents`, `words` (characteristic words from ' +
       'titles and bodies that the application may read), `central_document_ids`, `first_published_at`, ' +
-      '`last_published_at`, and documents by value in `platforms`, `languages` and `days`; the largest first.',
+      '`last_published_at`, and the number of documents by value in `platforms`, `languages` and `days`; largest first.',
     columns: clusterColumns,
   },
   cluster_history: {
     description:
-      'the columns `cluster_id`, `run_id` (of this run), `status` (`new`, `continued`, `split`, `merged`, `gone`), ' +
-      '`parent_cluster_ids` (of the run before, those first that it shares most with) and `size` (chunks), the largest ' +
-      'first; what is gone has the size 0. Only runs of a subscription have it, whose clusters keep their `cluster_id` ' +
-      'from run to run: ids and sizes, no text and no documents.',
+      'columns `cluster_id`, `run_id` (of this run), `status` (`new`, `continued`, `split`, `merged`, `gone`), ' +
+      '`parent_cluster_ids` (clusters of the previous run, largest overlap first) and `size` (chunks; 0 if gone), largest ' +
+      'first. Only for runs of a subscription, whose clusters keep their `cluster_id` from run to run.',
     columns: historyColumns,
     ofSeries: true,
   },
@@ -29,7 +28,7 @@ const artifacts = {
 
 export const clustering: Algorithm<ClusteringParameters, typeof artifacts> = {
   description:
-    'topics: communities of chunks that are among the nearest of each other, with words, central documents and counts; what belongs to none is left without',
+    'topics: groups of chunks that are close to each other, with characteristic words, central documents and counts; chunks that fit nowhere have no topic',
   needsVectors: true,
   reads: ['texts', 'documents'],
   needs: () => [['body']],

@@ -7,7 +7,7 @@ export const deduplicationParameters: TProperties = {
       minimum: 0.5,
       maximum: 1,
       default: 0.95,
-      description: 'Least cosine similarity of a near duplicate to its representative.',
+      description: 'The minimum cosine similarity of a near duplicate to the representative of its group.',
     }),
   ),
 }

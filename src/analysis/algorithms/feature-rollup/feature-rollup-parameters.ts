@@ -8,10 +8,10 @@ export const featureRollupParameters: TProperties = {
   by: choices(
     'RollupField',
     rollupFields,
-    'What is told apart. `author` needs the permission `author` or `metadata`, `topic` and `tag` need `metadata`, `classification` needs `facts`.',
+    'The fields to group by. `author` needs the permission `author` or `metadata`, `topic` and `tag` need `metadata`, `classification` needs `facts`.',
     4,
   ),
   bucket: Type.Optional(
-    choice(timeBuckets, { description: 'Also by time of publication, in UTC; a week begins on Monday.' }),
+    choice(timeBuckets, { description: 'Also group by publication time, in UTC. Weeks begin on Monday.' }),
   ),
 }

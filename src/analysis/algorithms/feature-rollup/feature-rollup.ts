@@ -5,10 +5,10 @@ import type { RollupParameters } from './write-rollup.ts'
 const artifacts = {
   rollup: {
     description:
-      'one row for each combination of values, in their order: the columns named by `by`, `bucket` (the first day, in ' +
-      'UTC; null without one), `documents`, `authors` (distinct, by platform and id), `score_sum`, `score_count`, and ' +
+      'one row per combination of values, in order: the columns in `by`, `bucket` (its first day, in ' +
+      'UTC; null without a time), `documents`, `authors` (distinct, by platform and ID), `score_sum`, `score_count`, and ' +
       '`<metric>_sum` and `<metric>_count` for each metric of the latest snapshots. A document with several topics, ' +
-      'tags or classifications is in the row of each; one without a value is in the row of null. Authors, scores and ' +
+      'tags or classifications counts in the row of each; one without a value counts in the row with null. Authors, scores and ' +
       'metrics that the application may not read are not counted.',
     columns: null,
   },
@@ -24,7 +24,7 @@ const permissions: Partial<Record<RollupField, typeof author | ['metadata'] | ['
 
 export const featureRollup: Algorithm<RollupParameters, typeof artifacts> = {
   description:
-    'for every combination of the named fields, how many documents and authors there are, and sums of score and metrics',
+    'the number of documents and authors, and sums of score and metrics, for every combination of the fields in `by`',
   needsVectors: false,
   reads: ['documents'],
   needs: ({ by }) => by.flatMap((field) => (permissions[field] === undefined ? [] : [permissions[field]])),

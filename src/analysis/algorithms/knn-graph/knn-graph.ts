@@ -5,14 +5,14 @@ import type { GraphParameters } from './write-graph.ts'
 const artifacts = {
   edges: {
     description:
-      'the columns `source_subject_id`, `target_subject_id` (chunks), `source_document_id`, `target_document_id`, ' +
-      '`source_version_id`, `target_version_id`, `rank` (from 1) and `similarity` (cosine, 64 bits), by source chunk and rank. No text and no vectors.',
+      'columns `source_subject_id`, `target_subject_id` (chunks), `source_document_id`, `target_document_id`, ' +
+      '`source_version_id`, `target_version_id`, `rank` (from 1) and `similarity` (cosine, 64 bits), ordered by source chunk and rank.',
     columns: edgeColumns,
   },
 } as const
 
 export const knnGraph: Algorithm<GraphParameters, typeof artifacts> = {
-  description: 'for every chunk of the input, the exact cosine top-K among the chunks of the input',
+  description: 'the nearest neighbours of every chunk by exact cosine similarity',
   needsVectors: true,
   reads: [],
   needs: () => [['body']],

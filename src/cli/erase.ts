@@ -1,9 +1,12 @@
 import type { Command } from 'commander'
 import type { Workbench } from '../compose-workbench.ts'
+import { TidemarkError } from '../errors.ts'
 import type { Erasure, Selection } from '../operator/erasure-store.ts'
-import { Erasures } from '../operator/erasures.ts'
+import { datasetNow, Erasures } from '../operator/erasures.ts'
 import { formatTime } from '../time.ts'
+import { confirm } from './confirm.ts'
 import type { Context } from './context.ts'
+import { counted } from './counted.ts'
 import { Progress } from './progress.ts'
 import { alignedTable, commandLineActor, withInstance } from './with-workbench.ts'
 
@@ -14,52 +17,69 @@ const listed = 50
 interface EraseOptions {
   readonly tombstones: boolean
   readonly purgeArtifacts?: boolean
+  readonly dryRun?: boolean
+  readonly yes?: boolean
+}
+
+interface Target {
+  readonly selection: Selection
+  /** Goes on after "3 documents". */
+  readonly inWords: string
+  readonly deletesDataset?: boolean
 }
 
 export function erase(program: Command, context: Context): void {
   const command = program
     .command('erase')
-    .description('documents that are to be forgotten: documents, author, dataset, list, lift')
+    .description('Erase documents for good, list erasures, and lift the tombstones of erased documents.')
   const by = (name: string, description: string) =>
     command
       .command(name)
       .description(description)
-      .option('--no-tombstones', 'they may be sent in again')
-      .option('--purge-artifacts', 'delete analysis runs that may contain one of them')
-  const begin = (selection: Selection, { tombstones, purgeArtifacts = false }: EraseOptions) =>
+      .option('--dry-run', 'show how many documents would be erased, and erase nothing')
+      .option('--yes', 'do not ask for confirmation; required without a terminal')
+      .option('--no-tombstones', 'accept the documents again if they are sent again')
+      .option('--purge-artifacts', 'also delete analysis runs that may contain one of the documents')
+  const begin = (target: Target, options: EraseOptions) =>
     withInstance(context, async (bench) => {
-      const mustExist = 'documentIds' in selection
-      const request = { selection, keepTombstones: tombstones, purgeArtifacts, mustExist }
-      const begun = await erasuresOf(bench).begin(commandLineActor, request)
-      const unknown = mustExist ? new Set(selection.documentIds).size - begun.documents : 0
-      if (unknown > 0) context.say(`${unknown} of the ids name no document that is there, and are passed over`)
-      await finish(context, bench, begun)
+      if (!(await isMeant(context, bench, target, options))) return
+      const { selection, deletesDataset = false } = target
+      const asked = { selection, deletesDataset, mustExist: 'documentIds' in selection }
+      const keepTombstones = options.tombstones && !deletesDataset
+      const request = { ...asked, keepTombstones, purgeArtifacts: options.purgeArtifacts ?? false }
+      await finish(context, bench, await erasuresOf(bench).begin(commandLineActor, request))
     })
 
-  by('documents', 'erase documents, every version of them')
+  by('documents', 'Erase documents, with all their versions.')
     .argument('<document_id...>')
-    .action((documentIds: string[], options: EraseOptions) => begin({ documentIds }, options))
-  by('author', 'erase all documents of an author')
+    .action((ids: string[], options: EraseOptions) => {
+      const documentIds = [...new Set(ids)]
+      return begin(
+        { selection: { documentIds }, inWords: documentIds.length === 1 ? 'with this ID' : 'with these IDs' },
+        options,
+      )
+    })
+  by('author', 'Erase all documents that an author has now.')
     .argument('<dataset>')
     .argument('<platform>')
-    .argument('<author>', 'its id on the platform')
-    .action((datasetId: string, platform: string, externalAuthorId: string, options: EraseOptions) =>
-      begin({ author: { datasetId, platform, externalAuthorId } }, options),
-    )
-  by('dataset', 'erase all documents that a dataset has; with --delete the dataset too')
+    .argument('<author>', 'the ID of the author on the platform')
+    .action((datasetId: string, platform: string, externalAuthorId: string, options: EraseOptions) => {
+      const [author, dataset] = [externalAuthorId, datasetId].map((one) => JSON.stringify(one))
+      const selection = { author: { datasetId, platform, externalAuthorId } }
+      return begin({ selection, inWords: `by author ${author} on ${platform} in dataset ${dataset}` }, options)
+    })
+  by('dataset', 'Erase all documents that a dataset has now.')
     .argument('<dataset>')
-    .option('--delete', 'the dataset goes with them, and its documents leave no tombstones')
+    .option('--delete', 'also delete the dataset; its documents leave no tombstones')
     .action((datasetId: string, options: EraseOptions & { readonly delete?: boolean }) => {
       const deletesDataset = options.delete === true
-      const keepTombstones = options.tombstones && !deletesDataset
-      const asked = { keepTombstones, purgeArtifacts: options.purgeArtifacts ?? false, deletesDataset }
-      return withInstance(context, async (bench) =>
-        finish(context, bench, await erasuresOf(bench).eraseDataset(commandLineActor, datasetId, asked)),
-      )
+      const selection = datasetNow(datasetId, deletesDataset)
+      const inWords = `in dataset ${JSON.stringify(datasetId)}${deletesDataset ? ', and the dataset itself' : ''}`
+      return begin({ selection, inWords, deletesDataset }, options)
     })
   command
     .command('list')
-    .description(`the last ${listed} erasures`)
+    .description(`List the last ${listed} erasures.`)
     .action(() =>
       withInstance(context, async (bench) => {
         const erasures = await erasuresOf(bench).erasures({ before: null, limit: listed })
@@ -68,26 +88,47 @@ export function erase(program: Command, context: Context): void {
           status,
           documents: String(documents),
           removed: String(removed),
-          begun: formatTime(createdAt),
+          started: formatTime(createdAt),
         }))
-        context.say(alignedTable(rows, 'nothing was ever erased'))
+        context.say(alignedTable(rows, 'nothing has been erased'))
       }),
     )
   command
     .command('lift')
-    .description('let a document that was erased come in again')
+    .description('Accept an erased document again when it is sent the next time.')
     .argument('<dataset>')
     .argument('<platform>')
     .argument('<external_id>')
     .action((datasetId: string, platform: string, externalId: string) =>
       withInstance(context, async (bench) => {
         await erasuresOf(bench).lift(commandLineActor, { datasetId, platform, externalId })
-        context.say('it is taken when it is sent in the next time')
+        context.say('the document is accepted when it is sent the next time')
       }),
     )
 }
 
 const erasuresOf = ({ store }: Workbench): Erasures => new Erasures({ store: store.erasures, hidden: async () => {} })
+
+/** Says how many documents there are, and asks. Where there is nothing to erase the command fails: a name may be wrong. */
+async function isMeant(
+  context: Context,
+  bench: Workbench,
+  { selection, inWords, deletesDataset = false }: Target,
+  { dryRun = false, yes = false }: EraseOptions,
+): Promise<boolean> {
+  const documents = await erasuresOf(bench).count(selection)
+  if (documents === 0 && !deletesDataset) throw new TidemarkError('not_found', `found no documents ${inWords}`)
+  const unknown = 'documentIds' in selection ? selection.documentIds.length - documents : 0
+  if (unknown > 0) context.warn(`no document found for ${unknown} of the IDs`)
+  const target = `${counted(documents, 'document')} ${inWords}`
+  if (dryRun) context.say(`would erase ${target}`)
+  else if (await confirm(`erase ${target}`, yes)) return true
+  else {
+    context.warn('nothing was erased')
+    context.fail()
+  }
+  return false
+}
 
 /** What can be done without a server. */
 async function finish(context: Context, { store: { erasures } }: Workbench, { erasureId }: Erasure): Promise<void> {
@@ -95,17 +136,25 @@ async function finish(context: Context, { store: { erasures } }: Workbench, { er
   let hidden = 0
   while (await erasures.hide(erasureId, hiddenAtOnce, Date.now())) {
     hidden += hiddenAtOnce
-    bar.show({ done: 0, total: null, text: `${hidden} documents are out of sight` })
+    bar.show({ done: 0, total: null, text: `${counted(hidden, 'document')} hidden` })
   }
   const { documents, artifactRunIds } = (await erasures.erasure(erasureId))!
-  const line = (done: number) => ({ done, total: documents, text: `${done} of ${documents} documents removed` })
+  const line = (done: number) => ({
+    done,
+    total: documents,
+    text: `${done} of ${counted(documents, 'document')} removed`,
+  })
   let removed = 0
   while (await erasures.remove(erasureId, removedAtOnce)) {
-    removed += removedAtOnce
+    removed = Math.min(documents, removed + removedAtOnce)
     bar.show(line(removed))
   }
   bar.end(line(documents))
-  context.say(`${erasureId}: ${documents} documents are gone from the store`)
-  if (artifactRunIds.length > 0) context.say(`analysis runs that may contain one: ${artifactRunIds.join(' ')}`)
-  context.say('a running server, or the next one that starts, takes them out of its search index and completes it')
+  context.say(`${erasureId}: erased ${counted(documents, 'document')} from the store`)
+  if (artifactRunIds.length > 0) {
+    context.say(`analysis runs that may contain one of them: ${artifactRunIds.join(' ')}`)
+  }
+  context.say(
+    'a running server, or the next one to start, removes them from the search index and completes the erasure',
+  )
 }

@@ -16,6 +16,8 @@ import type { AuditMark } from './operator-store.ts'
  * is sent in again.
  */
 export interface ErasureStore {
+  /** How many documents a selection has now. */
+  count(selection: Selection): Promise<number>
   /** Writes the job, and that there is one into the audit log. Documents that are named by id are hidden with it. */
   begin(request: ErasureRequest, mark: AuditMark, claim?: KeptClaim | null): Promise<Erasure>
   /** Hides up to `most` documents of a job. Returns whether there are more. */

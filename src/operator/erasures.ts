@@ -48,6 +48,11 @@ export class Erasures {
     return this.begin(actor, { ...request, selection, mustExist: false })
   }
 
+  /** How many documents `begin` would erase. */
+  count(selection: Selection): Promise<number> {
+    return this.#parts.store.count(selection)
+  }
+
   async erasure(erasureId: string): Promise<Erasure> {
     const erasure = await this.#parts.store.erasure(erasureId)
     if (erasure === null) throw new TidemarkError('not_found', `there is no erasure ${JSON.stringify(erasureId)}`)

@@ -240,15 +240,30 @@ test('all of a dataset is erased, or the dataset with it; the command line erase
     { path: 'applications', message: 'applications entitled to it: 1' },
   ])
 
-  const erase = (...ids: string[]) => tidemark(['erase', 'documents', ...ids], { dataDir: server.dataDir })
-  const said = await erase(one!.document_id!, 'nope')
+  const erase = (...args: string[]) => tidemark(['erase', ...args], { dataDir: server.dataDir })
+  const both = ['documents', one!.document_id!, 'nope']
+  const dry = await erase(...both, '--dry-run')
+  assert.deepEqual([dry.code, dry.stdout], [0, 'would erase 1 document with these IDs\n'])
+  const unsure = await erase(...both)
+  assert.deepEqual([unsure.code, unsure.stdout], [2, ''])
+  assert.match(unsure.stderr, /add --yes to erase 1 document with these IDs/)
+  const said = await erase(...both, '--yes')
   assert.equal(said.code, 0, said.stderr)
-  assert.match(said.stdout, /1 of the ids name no document.*1 documents are gone from the store/s)
-  for (const id of ['nope', one!.document_id!]) {
-    const nothing = await erase(id)
+  assert.match(said.stderr, /no document found for 1 of the IDs/)
+  assert.match(said.stdout, /erased 1 document from the store/)
+  const author = `by author "nobody" on rss in dataset "spare"`
+  for (const [args, none] of [
+    [['documents', 'nope'], 'with this ID'],
+    [['documents', one!.document_id!], 'with this ID'],
+    [['author', 'spare', 'rss', 'nobody'], author],
+  ] as const) {
+    const nothing = await erase(...args, '--yes')
     assert.deepEqual([nothing.code, nothing.stdout], [1, ''])
-    assert.match(nothing.stderr, /there is no such document/)
+    assert.equal(nothing.stderr, `tidemark: found no documents ${none}\n`)
   }
+  const nowhere = await erase('dataset', 'nowhere', '--yes')
+  assert.deepEqual([nowhere.code, nowhere.stdout], [1, ''])
+  assert.match(nowhere.stderr, /there is no dataset "nowhere"/)
   const answer = await server.admin('POST', '/admin/v1/erasures', { dataset_id: 'spare' })
   assert.equal(answer.status, 202, answer.text)
   const id = two!.document_id

@@ -439,7 +439,7 @@ test('reindex counts the documents that are there, not those that were erased', 
   for (const args of [
     ['apply', file('two.yaml', 'datasets: [{dataset_id: news, name: News}, {dataset_id: forum, name: Forum}]')],
     ['import', file('three.ndjson', `${lines.join('\n')}\n`)],
-    ['erase', 'dataset', 'forum'],
+    ['erase', 'dataset', 'forum', '--yes'],
   ]) {
     const { code, stderr } = await tidemark(args, { dataDir })
     assert.equal(code, 0, stderr)

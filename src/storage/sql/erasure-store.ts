@@ -8,7 +8,7 @@ import { forgetEvents, removeRemains } from './erase-documents.ts'
 import { hideFor } from './hide-for-erasure.ts'
 import { keepClaim } from './kept-claims.ts'
 import { sql } from './kysely.ts'
-import type { DocumentRow, ErasureRow, Tables } from './tables.ts'
+import type { ErasureRow, Tables } from './tables.ts'
 import { type Arrivals, arrivalsAfter, tellSome } from './told-arrivals.ts'
 import { knownTombstones } from './tombstones.ts'
 
@@ -20,6 +20,15 @@ export function sqlErasureStore(db: Kysely<Tables>): ErasureStore {
     db.selectFrom('erasure').selectAll().where('erasure_id', '=', erasureId).executeTakeFirstOrThrow()
 
   return {
+    async count(selection) {
+      if ('dataset' in selection) await mustHaveDataset(db, selection.dataset.datasetId)
+      if ('author' in selection) await mustHaveDataset(db, selection.author.datasetId)
+      const { documents } = await matching(db, selection)
+        .select((eb) => eb.fn.countAll().as('documents'))
+        .executeTakeFirstOrThrow()
+      return Number(documents)
+    },
+
     async begin(
       { erasureId, selection, keepTombstones, purgeArtifacts, mustExist, deletesDataset = false },
       mark,
@@ -240,7 +249,7 @@ async function showDataset(
 /** Returns whether there are more. */
 async function hideSome(db: Kysely<Tables>, row: ErasureRow, most: number, nowMs: number): Promise<boolean> {
   const selection = JSON.parse(row.selection!) as Selection
-  const documents = await selected(db, selection, most)
+  const documents = await matching(db, selection).selectAll().orderBy('document_id').limit(most).execute()
   await hideFor(db, row, documents, nowMs)
   if (documents.length === most && !('documentIds' in selection)) return true
   const arrivals = 'dataset' in selection ? await showDataset(db, selection.dataset, row, nowMs) : null
@@ -252,19 +261,18 @@ async function hideSome(db: Kysely<Tables>, row: ErasureRow, most: number, nowMs
   return false
 }
 
-function selected(db: Kysely<Tables>, selection: Selection, most: number): Promise<DocumentRow[]> {
-  const documents = db.selectFrom('document').selectAll().orderBy('document_id').limit(most)
-  if ('documentIds' in selection) return documents.where('document_id', 'in', [...selection.documentIds]).execute()
+function matching(db: Kysely<Tables>, selection: Selection) {
+  const documents = db.selectFrom('document')
+  if ('documentIds' in selection) return documents.where('document_id', 'in', [...selection.documentIds])
   if (!('author' in selection)) {
     const { datasetId, below } = 'dataset' in selection ? selection.dataset : selection.expired
-    return documents.where('dataset_id', '=', datasetId).where('document_id', '<', below).execute()
+    return documents.where('dataset_id', '=', datasetId).where('document_id', '<', below)
   }
   const { datasetId, platform, externalAuthorId } = selection.author
   return documents
     .where('source_platform', '=', platform)
     .where('external_author_id', '=', externalAuthorId)
     .where('dataset_id', '=', datasetId)
-    .execute()
 }
 
 /** Who, when and how many; what it was is to be forgotten here too. */

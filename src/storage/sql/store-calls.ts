@@ -142,6 +142,7 @@ export const storeCalls = {
     portion: 'reads',
   },
   erasures: {
+    count: 'reads',
     // Documents and events are written by it as by who sends them in; runs that are to go are ended by it.
     // What nobody may read any more is part of what is remembered of keys.
     begin: { locks: ['operator', 'content', 'analysis', 'erasures'], announces: 'operator' },

@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict'
+import { PassThrough } from 'node:stream'
+import { test } from 'node:test'
+import { confirm } from './confirm.ts'
+
+const terminal = (typed: string | null) => {
+  const input = Object.assign(new PassThrough(), { isTTY: true })
+  const output = new PassThrough()
+  input.end(typed ?? '')
+  return { input, output }
+}
+
+test('only a yes is a yes; the end of what is typed is a no', async () => {
+  for (const yes of ['y', 'Y', 'yes', ' Yes ']) assert.equal(await confirm('erase', false, terminal(`${yes}\n`)), true)
+  for (const no of ['', 'n', 'no', 'yesterday']) assert.equal(await confirm('erase', false, terminal(`${no}\n`)), false)
+  assert.equal(await confirm('erase', false, terminal(null)), false)
+})
+
+test('the question says what will be done', async () => {
+  const asked = terminal('n\n')
+  await confirm('erase 3 documents', false, asked)
+  assert.match(String(asked.output.read()), /^Erase 3 documents\? This cannot be undone\. \[y\/N\] /)
+})
+
+test('where nobody can be asked, --yes has to be given', async () => {
+  const input = new PassThrough()
+  const output = new PassThrough()
+  await assert.rejects(confirm('erase 3 documents', false, { input, output }), /add --yes to erase 3 documents/)
+  assert.equal(await confirm('erase 3 documents', true, { input, output }), true)
+  assert.equal(output.read(), null)
+})

@@ -254,6 +254,11 @@ await record('admin.erasures.list', admin, { query: { limit: 2 } })
 await record('admin.erasures.read', admin, { path: { erasure_id } })
 const { dataset_id, source_platform, external_id } = browsed.documents[0].document
 await record('admin.datasets.delete', admin, { path: { dataset_id: 'video' }, query: { force: true } })
+await until('the erasure is completed', async () => {
+  const { status } = await server.mustAdmin('GET', `/admin/v1/erasures/${erasure_id}`)
+  return status === 'completed'
+})
+await record('admin.erasures.lift', admin, { path: { erasure_id }, query: { dry_run: true } })
 await record('admin.tombstones.lift', admin, { body: { dataset_id, source_platform, external_id } })
 await record('admin.usage.read', admin, { query: { application_id } })
 await record('admin.audit.list', admin, { query: { limit: 2 } })

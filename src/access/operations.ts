@@ -80,6 +80,7 @@ export const operations = [
   'admin.erasures.create',
   'admin.erasures.list',
   'admin.erasures.read',
+  'admin.erasures.lift',
   'admin.tombstones.lift',
   'admin.usage.read',
   'admin.indexing.read',

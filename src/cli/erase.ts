@@ -95,16 +95,39 @@ export function erase(program: Command, context: Context): void {
     )
   command
     .command('lift')
-    .description('Accept an erased document again when it is sent the next time.')
-    .argument('<dataset>')
-    .argument('<platform>')
-    .argument('<external_id>')
-    .action((datasetId: string, platform: string, externalId: string) =>
-      withInstance(context, async (bench) => {
-        await erasuresOf(bench).lift(commandLineActor, { datasetId, platform, externalId })
-        context.say('the document is accepted when it is sent the next time')
-      }),
-    )
+    .description('Accept an erased document, or all documents of an erasure, when they are sent again.')
+    .argument('[dataset]')
+    .argument('[platform]')
+    .argument('[external_id]')
+    .option('--erasure <erasure_id>', 'all documents of this erasure; `tidemark erase list` shows the IDs')
+    .option('--dry-run', 'with --erasure: show how many documents, and change nothing')
+    .action((...given: LiftArguments) => lift(context, given))
+}
+
+type LiftArguments = [
+  datasetId: string | undefined,
+  platform: string | undefined,
+  externalId: string | undefined,
+  options: { readonly erasure?: string; readonly dryRun?: boolean },
+]
+
+function lift(context: Context, [datasetId, platform, externalId, options]: LiftArguments): Promise<void> {
+  const { erasure, dryRun = false } = options
+  const isOne = externalId !== undefined && erasure === undefined && !dryRun
+  if (!isOne && (erasure === undefined || datasetId !== undefined)) {
+    throw new TidemarkError('invalid_request', 'give either DATASET PLATFORM EXTERNAL_ID or --erasure ERASURE_ID')
+  }
+  return withInstance(context, async (bench) => {
+    const erasures = erasuresOf(bench)
+    if (isOne) {
+      await erasures.lift(commandLineActor, { datasetId: datasetId!, platform: platform!, externalId })
+      context.say('the document is accepted when it is sent again')
+      return
+    }
+    const documents = await erasures.liftAll(commandLineActor, erasure!, { dryRun })
+    const start = dryRun ? 'would lift' : 'lifted'
+    context.say(`${start} the tombstones of ${counted(documents, 'document')}`)
+  })
 }
 
 const erasuresOf = ({ store }: Workbench): Erasures => new Erasures({ store: store.erasures, hidden: async () => {} })

@@ -96,6 +96,15 @@ const TombstoneInput = named(
   ),
 )
 
+const TombstonesAnswer = named(
+  'LiftedTombstones',
+  Type.Object({
+    tombstones: Type.Integer({
+      description: 'How many were lifted; with `dry_run`, how many would be. 0 where none are left.',
+    }),
+  }),
+)
+
 /** What it was about is told nobody: it is to be forgotten. */
 const erasureAnswer = (erasure: Erasure): Static<typeof ErasureAnswer> => ({
   erasure_id: erasure.erasureId,
@@ -217,6 +226,32 @@ export function erasureRoutes(app: TypedApp, erasures: Erasures, operator: Opera
       },
     },
     async (request) => erasureAnswer(await erasures.erasure(request.params.erasure_id!)),
+  )
+  app.delete(
+    '/admin/v1/erasures/:erasure_id/tombstones',
+    {
+      config: route('owner', 'admin.erasures.lift', 'not_found', 'conflict'),
+      schema: {
+        ...about(
+          'Lift the tombstones of an erasure',
+          'All documents of the erasure are accepted again when they are sent the next time, as new documents with new IDs. It brings none of them back. 409 `conflict` while the erasure is still removing documents.',
+        ),
+        params: byId('erasure_id'),
+        querystring: Type.Object(
+          {
+            dry_run: Type.Optional(
+              Type.Boolean({ default: false, description: 'Only count the tombstones, and lift none.' }),
+            ),
+          },
+          strict,
+        ),
+        response: { 200: TombstonesAnswer },
+      },
+    },
+    async (request) => {
+      const dryRun = request.query.dry_run === true
+      return { tombstones: await erasures.liftAll(actorOf(request), request.params.erasure_id!, { dryRun }) }
+    },
   )
   app.delete(
     '/admin/v1/tombstones',

@@ -47,6 +47,14 @@ export interface ErasureStore {
   erasures(page: { readonly before: string | null; readonly limit: number }): Promise<readonly Erasure[]>
   /** The document may come in again. Returns whether it was refused until now. */
   lift(identity: Identity, mark: AuditMark): Promise<boolean>
+  /** How many documents of a job may not come in again. */
+  tombstones(erasureId: string): Promise<number>
+  /**
+   * Up to `most` documents of a job that has removed all of its own may come in again, in the order of their ids after one.
+   * Returns the id that it came to; null when there are no more. The first portion is written into the audit log, with the
+   * number of all.
+   */
+  liftAll(erasureId: string, after: string | null, most: number, mark: AuditMark): Promise<string | null>
 }
 
 export interface ErasureRequest {

@@ -5,6 +5,7 @@ import type { Erasure, ErasureRequest, ErasureStore, Identity, Selection } from 
 
 /** Small enough that a writer never waits noticeably behind one portion. */
 const hiddenAtOnce = 200
+const liftedAtOnce = 2000
 
 /** No document has such a time in its id: where its dataset goes, each one goes. */
 const pastAllIds = firstIdAt('doc', 2 ** 50 - 1)
@@ -65,7 +66,26 @@ export class Erasures {
 
   async lift(actor: string, identity: Identity): Promise<void> {
     if (await this.#parts.store.lift(identity, { actor, at: Date.now() })) return
-    throw new TidemarkError('not_found', 'no such document was erased, or it may come in again already')
+    throw new TidemarkError('not_found', 'there is no tombstone for this document')
+  }
+
+  /** Returns how many documents of an erasure may come in again by it. */
+  async liftAll(actor: string, erasureId: string, { dryRun }: { readonly dryRun: boolean }): Promise<number> {
+    const { store } = this.#parts
+    const { isHidden, removed, documents } = await this.erasure(erasureId)
+    if (!isHidden || removed < documents) {
+      throw new TidemarkError(
+        'conflict',
+        'the erasure is still removing documents: lift its tombstones when it has removed all',
+      )
+    }
+    const tombstones = await store.tombstones(erasureId)
+    if (dryRun || tombstones === 0) return tombstones
+    const mark = { actor, at: Date.now() }
+    let after: string | null = null
+    do after = await store.liftAll(erasureId, after, liftedAtOnce, mark)
+    while (after !== null)
+    return tombstones
   }
 }
 

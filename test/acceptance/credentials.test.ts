@@ -24,6 +24,7 @@ const forOwners = [
   'POST /admin/v1/tokens',
   'POST /admin/v1/tokens/{token_id}/revoke',
   'POST /admin/v1/erasures',
+  'DELETE /admin/v1/erasures/{erasure_id}/tombstones',
   'DELETE /admin/v1/datasets/{dataset_id}',
 ]
 /** What changes nothing, though it is asked with a body. */

@@ -186,6 +186,42 @@ test('what was erased is refused until its tombstone is lifted; then it is a new
   assert.equal((await sendOne(server, collector, documentOf('t-1'))).outcome, 'created')
 })
 
+test('the tombstones of a whole erasure are lifted at once, through the API or on the command line', async () => {
+  const { server, collector } = world
+  const batch = ['l-1', 'l-2', 'l-3'].map((id) => documentOf(id))
+  const lift = (...args: string[]) => tidemark(['erase', 'lift', ...args], { dataDir: server.dataDir })
+  const eraseBatch = async () => {
+    const document_ids = (await send(server, collector, batch)).map((one) => one.document_id)
+    const begun = await server.mustAdmin('POST', '/admin/v1/erasures', { document_ids })
+    return (await completed(begun)).erasure_id
+  }
+  const first = await eraseBatch()
+  const path = `/admin/v1/erasures/${first}/tombstones`
+  assert.deepEqual(await server.mustAdmin('DELETE', `${path}?dry_run=true`), { tombstones: 3 })
+  assert.equal((await sendOne(server, collector, batch[0]!)).outcome, 'erased')
+  assert.deepEqual(await server.mustAdmin('DELETE', path), { tombstones: 3 })
+  assert.deepEqual(await server.mustAdmin('DELETE', path), { tombstones: 0 })
+  await expectError(server, await server.admin('DELETE', '/admin/v1/erasures/ers_none/tombstones'), 404, 'not_found')
+  const { audit } = await server.mustAdmin('GET', '/admin/v1/audit')
+  const lines = audit.filter(({ target, action }: Record<string, string>) => target === first && /lift/.test(action!))
+  assert.deepEqual(
+    lines.map(({ action, detail }: { action: string; detail: object }) => [action, detail]),
+    [['tombstone.lift', { documents: 3 }]],
+  )
+
+  const second = await eraseBatch()
+  const dry = await lift('--erasure', second, '--dry-run')
+  assert.deepEqual([dry.code, dry.stdout], [0, 'would lift the tombstones of 3 documents\n'])
+  const lifted = await lift('--erasure', second)
+  assert.deepEqual([lifted.code, lifted.stdout], [0, 'lifted the tombstones of 3 documents\n'])
+  for (const one of await send(server, collector, batch)) assert.equal(one.outcome, 'created')
+  for (const args of [[], ['news', 'rss'], ['news', 'rss', 'l-1', '--dry-run'], ['news', '--erasure', second]]) {
+    const { code, stderr } = await lift(...args)
+    assert.equal(code, 2, stderr)
+    assert.match(stderr, /DATASET PLATFORM EXTERNAL_ID or --erasure ERASURE_ID/)
+  }
+})
+
 test('all documents of an author are erased, and nobody else’s; a kill in the middle loses nothing', async () => {
   const { server, key, collector } = world
   const author = (id: string) => ({ author: { external_author_id: id, nickname: id } })

@@ -361,6 +361,33 @@ export function checkErasureStore(name: string, open: () => Promise<ErasureFixtu
         assert.deepEqual(await erasures.overdue(startMs + 40 * day), [])
       }))
 
+    test('the tombstones of one erasure are lifted in portions, and those of no other', () =>
+      using(async (store) => {
+        const { content, erasures } = store
+        const [a, b, c, other] = ['a', 'b', 'c', 'other'].map(sent)
+        const results = await content.ingest([a!, b!, c!, other!], startMs)
+        const ids = results.map((one) => ('documentId' in one ? one.documentId : ''))
+        const mine = { documentIds: ids.slice(0, 3) }
+        assert.equal(await erasures.count({ documentIds: [...ids, 'doc_unknown'] }), 4)
+        for (const [erasureId, selection] of [
+          ['ers_1', mine],
+          ['ers_2', { documentIds: ids.slice(3) }],
+        ] as const) {
+          await erasures.begin({ erasureId, selection, ...request }, mark(startMs))
+          while (await erasures.remove(erasureId, 2));
+        }
+        assert.equal(await erasures.count(mine), 0)
+        assert.equal(await erasures.lift({ datasetId: 'd', platform: 'p', externalId: 'b' }, mark(startMs)), true)
+        assert.equal(await erasures.tombstones('ers_1'), 2)
+        let portions = 0
+        let after: string | null = null
+        do after = await erasures.liftAll('ers_1', after, 1, mark(startMs))
+        while (portions++ < 10 && after !== null)
+        assert.equal(portions, 4)
+        assert.deepEqual([await erasures.tombstones('ers_1'), await erasures.tombstones('ers_2')], [0, 1])
+        assert.deepEqual(await documentsIn(store, a!, b!, c!, other!), ['created', 'created', 'created', 'erased'])
+      }))
+
     for (const keepTombstones of [true, false]) {
       const name = keepTombstones ? 'is refused' : 'is a new document, which stays'
       test(`what is sent in again before its turn has come in the erasure of its dataset ${name}`, () =>

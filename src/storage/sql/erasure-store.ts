@@ -200,7 +200,40 @@ export function sqlErasureStore(db: Kysely<Tables>): ErasureStore {
       await audit(db, 'tombstone.lift', identity.datasetId, {}, mark)
       return true
     },
+
+    tombstones: (erasureId) => tombstonesOf(db, erasureId),
+
+    async liftAll(erasureId, after, most, mark) {
+      if (after === null) {
+        await audit(db, 'tombstone.lift', erasureId, { documents: await tombstonesOf(db, erasureId) }, mark)
+      }
+      // Of a job that has removed all of them: an index leads through those in the order of their ids.
+      const removed = db
+        .selectFrom('erased_document')
+        .select('document_id')
+        .where('erasure_id', '=', erasureId)
+        .where('remains', 'is', null)
+        .where('document_id', '>', after ?? '')
+      const portion = await removed.orderBy('document_id').limit(most).execute()
+      const last = portion.at(-1)?.document_id
+      if (last === undefined) return null
+      await db
+        .updateTable('erased_document')
+        .set({ tombstone: null })
+        .where('document_id', 'in', removed.where('document_id', '<=', last))
+        .execute()
+      return portion.length === most ? last : null
+    },
   }
+}
+
+async function tombstonesOf(db: Kysely<Tables>, erasureId: string): Promise<number> {
+  const { tombstones } = await db
+    .selectFrom('erased_document')
+    .select((eb) => eb.fn.count('tombstone').as('tombstones'))
+    .where('erasure_id', '=', erasureId)
+    .executeTakeFirstOrThrow()
+  return Number(tombstones)
 }
 
 /** What is still to be hidden by jobs that run. */

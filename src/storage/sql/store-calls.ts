@@ -160,6 +160,8 @@ export const storeCalls = {
     erasures: 'reads',
     // Whether a document may come in is looked up under this lock.
     lift: { locks: ['content', 'erasures'] },
+    tombstones: 'reads',
+    liftAll: { locks: ['content', 'erasures'] },
   },
 } as const satisfies StoreCalls
 

@@ -16,9 +16,9 @@ export function importCommand(program: Command, context: Context): void {
   program
     .command('import')
     .description(
-      'put NDJSON files into the store; a stopped import goes on where it was, a running server sees it at once',
+      'Import documents from NDJSON files, also beside a running server. A stopped import resumes where it stopped.',
     )
-    .argument('<file...>', 'one document a line; - for standard input')
+    .argument('<file...>', 'one document per line; - for standard input')
     .action(async (files: string[]) => {
       await refuseUnreadable(files)
       const { importFile } = await import('../ingest/import-file.ts')
@@ -52,13 +52,17 @@ export function importCommand(program: Command, context: Context): void {
             })
             .finally(() => stop?.[Symbol.dispose]())
           if (result === null) {
-            context.warn(`${file}: stopped; what was read is kept, and the same command goes on from there`)
+            context.warn(`${file}: stopped; run the same command again to resume`)
             context.fail()
             return
           }
           bar.end(line(result))
-          if (result.resumedAt > 0) context.say(`${file}: went on at byte ${result.resumedAt}`)
-          if (result.refused > 0) context.warn(`${file}: ${result.refused} refused, with reasons in ${refusedPath}`)
+          if (result.resumedAt > 0) context.say(`${file}: resumed at byte ${result.resumedAt}`)
+          const erased = result.outcomes.erased ?? 0
+          if (erased > 0) {
+            context.warn(`${file}: ${erased} not stored: erased earlier (\`tidemark erase lift\` allows them again)`)
+          }
+          if (result.refused > 0) context.warn(`${file}: ${result.refused} refused; ${refusedPath} has the reasons`)
           refused += result.refused
         }
         if (refused > 0) context.fail()
@@ -131,9 +135,11 @@ class StopBySignal implements Disposable {
   }
 }
 
+const inWords = (outcome: string): string => (outcome === 'erased' ? 'not stored' : outcome.replace('_', ' '))
+
 function summary(file: string, { lines, refused, outcomes, isHeldUp }: ImportProgress, elapsedMs: number): string {
   const rate = Math.round(lines / Math.max(0.001, elapsedMs / 1000))
-  const kinds = Object.entries(outcomes).map(([outcome, count]) => `${count} ${outcome.replace('_', ' ')}`)
-  const pace = isHeldUp ? ', as fast as they become searchable' : ''
+  const kinds = Object.entries(outcomes).map(([outcome, count]) => `${count} ${inWords(outcome)}`)
+  const pace = isHeldUp ? ', waiting for the search index' : ''
   return `${file}: ${[...kinds, `${refused} refused`].join(', ')}, ${rate} a second${pace}`
 }

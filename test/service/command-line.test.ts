@@ -431,7 +431,7 @@ test('a command about an instance names the folder that has none, and makes noth
   }
 })
 
-test('reindex counts the documents that are there, not those that were erased', async () => {
+test('what was erased is not counted by reindex, and an import says that it does not store it again', async () => {
   const dataDir = freshFolder()
   const line = (dataset: string, id: string) =>
     JSON.stringify({ dataset_id: dataset, source_platform: 'rss', external_id: id, title: id, body: `Text of ${id}` })
@@ -447,6 +447,12 @@ test('reindex counts the documents that are there, not those that were erased', 
   const { code, stderr } = await tidemark(['reindex'], { dataDir })
   assert.equal(code, 0, stderr)
   assert.match(stderr, /\b2 documents, /)
+  const again = await tidemark(['import', join(files, 'three.ndjson')], { dataDir })
+  assert.equal(again.code, 0, again.stderr)
+  assert.match(
+    again.stderr,
+    /three\.ndjson: 1 not stored: erased earlier \(`tidemark erase lift` allows them again\)\n/,
+  )
 })
 
 test('an import that is stopped by Ctrl-C says that it can go on, and does', async (t) => {
@@ -465,13 +471,10 @@ test('an import that is stopped by Ctrl-C says that it can go on, and does', asy
   running.signal('SIGINT')
   const stopped = await running.ended
   assert.equal(stopped.code, 1, stopped.stderr)
-  assert.match(
-    stopped.stderr,
-    /long\.ndjson: stopped; what was read is kept, and the same command goes on from there\n$/,
-  )
+  assert.match(stopped.stderr, /long\.ndjson: stopped; run the same command again to resume\n$/)
   const rest = await tidemark(['import', path], { dataDir })
   assert.equal(rest.code, 0, rest.stderr)
-  assert.match(rest.stdout, /went on at byte [1-9]\d*$/m)
+  assert.match(rest.stdout, /resumed at byte [1-9]\d*$/m)
   // Portions that were under way at the signal are written too, and found unchanged when they come again.
   const read = [stopped, rest].flatMap(({ stderr }) => {
     const last = stderr.split('\n').findLast((one) => one.includes(' refused, '))!

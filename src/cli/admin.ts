@@ -42,7 +42,7 @@ export function admin(program: Command, context: Context): void {
         const { role, expires: expiresAt = null } = options
         await checkInput('TokenInput', { name, role })
         const made = await operator.createToken(commandLineActor, { name, role, expiresAt })
-        context.say(`admin token ${made.keyId}, shown this once: ${made.secret}`)
+        context.say(`admin token ${made.keyId}, shown only once: ${made.secret}`)
       }),
     )
   command

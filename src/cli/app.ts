@@ -57,7 +57,7 @@ export function app(program: Command, context: Context): void {
           context.warn('note: it can read nothing yet: --dataset, or tidemark apply, says what')
         const { applicationId } = await operator.createApplication(commandLineActor, { name, policy, entitlements })
         const key = await operator.createKey(commandLineActor, applicationId, { name: 'first', expiresAt: null })
-        context.say(`application ${applicationId}\nkey ${key.keyId}, shown this once: ${key.secret}`)
+        context.say(`application ${applicationId}\nkey ${key.keyId}, shown only once: ${key.secret}`)
       }),
     )
   command

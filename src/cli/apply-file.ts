@@ -27,7 +27,10 @@ export async function applyFile(context: Context, path: string, options: { dryRu
       show(context, plan)
       if (options.dryRun === true || plan.lines.length === 0) return
       await bench.operator.commit(commandLineActor, plan.changes)
-      for (const { of, secret } of plan.secrets) context.say(`${of}, shown this once: ${secret}`)
+      for (const { of, secret } of plan.secrets) context.say(`${of}, shown only once: ${secret}`)
+      for (const name of plan.keyless) {
+        context.say(`application ${name} has no key yet: tidemark key create ${JSON.stringify(name)}`)
+      }
     })
   } catch (error) {
     if (!(error instanceof InstanceFileError)) throw error
@@ -48,7 +51,7 @@ async function isNoStoreYet(config: Config): Promise<boolean> {
   const { schema, newestSchema } = await backend.upkeep()
   const { newest } = await schema()
   if (newest > 0 && newest < newestSchema) {
-    throw new TidemarkError('conflict', 'the store is of an older version: tidemark migrate brings it up to date')
+    throw new TidemarkError('conflict', 'the store was made by an older version: run tidemark migrate first')
   }
   return newest === 0
 }

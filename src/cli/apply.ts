@@ -4,9 +4,9 @@ import type { Context } from './context.ts'
 export function apply(program: Command, context: Context): void {
   program
     .command('apply')
-    .description('make the instance as a YAML file says; again changes nothing')
-    .argument('<file>', 'datasets, classifications, embedding_profiles, applications, collectors, admin_tokens')
-    .option('--dry-run', 'only show the difference')
+    .description('Apply a YAML file to the instance. Safe to run repeatedly.')
+    .argument('<file>', 'docs/instance-file.md describes it; sample/instance.yaml is an example')
+    .option('--dry-run', 'show what would change, and change nothing')
     .action(async (path: string, options: { dryRun?: boolean }) => {
       const { applyFile } = await import('./apply-file.ts')
       await applyFile(context, path, options)

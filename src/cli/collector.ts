@@ -36,7 +36,7 @@ export function collector(program: Command, context: Context): void {
           context.warn(doubt)
         }
         const made = await operator.createCollector(commandLineActor, { name, datasets: options.dataset ?? null })
-        context.say(`collector ${made.collectorId}\nkey ${made.keyId}, shown this once: ${made.secret}`)
+        context.say(`collector ${made.collectorId}\nkey ${made.keyId}, shown only once: ${made.secret}`)
       }),
     )
   command

@@ -19,7 +19,7 @@ export function greeting(greeted: Greeted): string {
   const { address, key, adminToken, sampleSince } = greeted
   return `
   Tidemark is up at ${address}  (reference: ${address}/docs)
-${adminToken === null ? '' : `\n  Admin token, shown this once: ${adminToken}\n`}
+${adminToken === null ? '' : `\n  Admin token, shown only once: ${adminToken}\n`}
   Look at the sample in a browser; this address signs in, once, within an hour:
     ${signInAddress(greeted)}
 

@@ -42,7 +42,7 @@ export function key(program: Command, context: Context): void {
         const key = { name: options.name ?? null, expiresAt: options.expires ?? null }
         const { applicationId } = await findApplication(operator.read, application)
         const made = await operator.createKey(commandLineActor, applicationId, key)
-        context.say(`key ${made.keyId}, shown this once: ${made.secret}`)
+        context.say(`key ${made.keyId}, shown only once: ${made.secret}`)
       }),
     )
   command
@@ -64,7 +64,7 @@ export function key(program: Command, context: Context): void {
       withInstance(context, async ({ operator }) => {
         await checkInput('RotateInput', { grace_seconds: options.grace })
         const made = await operator.rotateKey(commandLineActor, id, options.grace)
-        context.say(`key ${made.keyId}, shown this once: ${made.secret}`)
+        context.say(`key ${made.keyId}, shown only once: ${made.secret}`)
         context.say(`${id} works until ${formatTime(made.oldExpiresAt)}`)
       }),
     )

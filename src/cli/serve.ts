@@ -15,7 +15,7 @@ export function serve(program: Command, context: Context): void {
     await workThenClose(instance, async () => {
       // Before listening, which may still fail: the token is kept from now on and will not be shown again.
       if (instance.madeAdminToken !== null) {
-        context.say(`admin token, shown this once: ${instance.madeAdminToken}`)
+        context.say(`admin token, shown only once: ${instance.madeAdminToken}`)
       }
       context.say(`Tidemark serves ${await instance.listen()}`)
       await ended

@@ -32,7 +32,7 @@ export function start(program: Command, context: Context): void {
       })()
       const greeted = await begun.catch((error: unknown) => {
         // It is kept from now on and will not be shown again, whatever else failed.
-        if (madeAdminToken !== null) context.say(`Admin token, shown this once: ${madeAdminToken}`)
+        if (madeAdminToken !== null) context.say(`Admin token, shown only once: ${madeAdminToken}`)
         throw error
       })
       context.say(greeting(greeted))

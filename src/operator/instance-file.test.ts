@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { parse } from 'yaml'
 import type { OpenStore } from '../storage/open-store.ts'
 import { openSqliteStore } from '../storage/sqlite/open-sqlite-store.ts'
-import { checkInstanceFile, InstanceFileError, type Plan, planInstance } from './instance-file.ts'
+import { checkInstanceFile, InstanceFile, InstanceFileError, type Plan, planInstance } from './instance-file.ts'
 import { newToken, Operator } from './operator.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'tidemark-instance-'))
@@ -29,6 +30,28 @@ after(async () => {
   await open.close()
   rmSync(folder, { recursive: true })
 })
+
+/** The block of docs/instance-file.md that has every field. */
+function documentedExample(): Record<string, unknown> {
+  const [, block] = /```yaml\n(.*?)```/s.exec(
+    readFileSync(new URL('../../docs/instance-file.md', import.meta.url), 'utf8'),
+  )!
+  return parse(block!)
+}
+
+/** The names of fields below a schema, or below an object of values. */
+function fieldNames(of: unknown): string[] {
+  if (typeof of !== 'object' || of === null) return []
+  return Object.entries(of).flatMap(([name, below]) =>
+    name === 'properties' ? [...Object.keys(below), ...fieldNames(below)] : fieldNames(below),
+  )
+}
+
+function keysOf(of: unknown): string[] {
+  if (typeof of !== 'object' || of === null) return []
+  if (Array.isArray(of)) return of.flatMap(keysOf)
+  return Object.entries(of).flatMap(([name, below]) => [name, ...keysOf(below)])
+}
 
 const plan = (content: unknown): Promise<Plan> => planInstance(checkInstanceFile(content), operator.read)
 const apply = async (content: unknown): Promise<Plan> => {
@@ -117,6 +140,32 @@ test('the same file again changes nothing, whatever has become known or made sin
   assert.deepEqual((await plan(same)).lines, [])
   assert.deepEqual((await plan({})).lines, [])
   assert.deepEqual((await plan(null)).lines, [])
+})
+
+test('the documented example has every field, is accepted, and changes nothing the second time', async () => {
+  const example = documentedExample()
+  // Of an application that is there already: a comment in the example.
+  const missing = new Set(fieldNames(InstanceFile)).difference(new Set([...keysOf(example), 'application_id']))
+  assert.deepEqual([...missing], [])
+  const elsewhere = mkdtempSync(join(tmpdir(), 'tidemark-example-'))
+  const fresh = await openSqliteStore(elsewhere)
+  try {
+    const instance = new Operator(fresh.store.operator)
+    const first = await planInstance(checkInstanceFile(example), instance.read)
+    await instance.commit('test', first.changes)
+    assert.equal(first.secrets.length, 3)
+    assert.deepEqual((await planInstance(checkInstanceFile(example), instance.read)).lines, [])
+  } finally {
+    await fresh.close()
+    rmSync(elsewhere, { recursive: true })
+  }
+})
+
+test('an application that is made without a key is named', async () => {
+  const { keyless } = await plan({
+    applications: [{ name: 'New' }, { name: 'Keyed', keys: [{ name: 'k' }] }, { name: 'Desk' }],
+  })
+  assert.deepEqual(keyless, ['New'])
 })
 
 test('only what differs is changed, in words', async () => {

@@ -29,7 +29,7 @@ import { asRead, isSameTokenName } from './token-name.ts'
  */
 const listOf = <T extends Parameters<typeof Type.Array>[0]>(item: T) =>
   Type.Optional(Type.Array(item, { maxItems: 10_000 }))
-const InstanceFile = Type.Object(
+export const InstanceFile = Type.Object(
   {
     datasets: listOf(Type.Object({ dataset_id: DatasetId, ...DatasetInput.properties }, strict)),
     classifications: listOf(
@@ -96,6 +96,8 @@ export interface Plan {
   readonly lines: readonly string[]
   /** New secrets, to be shown once after the changes are made. */
   readonly secrets: readonly { readonly of: string; readonly secret: string }[]
+  /** Names of new applications for which the file has no key. */
+  readonly keyless: readonly string[]
 }
 
 /** What there is already. */
@@ -121,6 +123,7 @@ export async function planInstance(file: InstanceFile, store: Present): Promise<
   const changes: Change[] = []
   const lines: string[] = []
   const secrets: { of: string; secret: string }[] = []
+  const keyless: string[] = []
   const add = (line: string, change: Change): void => {
     lines.push(line)
     changes.push(change)
@@ -146,7 +149,7 @@ export async function planInstance(file: InstanceFile, store: Present): Promise<
     const { dataset_id: datasetId, code, name, description = null, label_schema: labelSchema = {}, active = true } = one
     if (!named.has(datasetId)) {
       throw new InstanceFileError(
-        `classification ${code} names dataset ${datasetId}, which is neither here nor in the file`,
+        `classification ${code} names dataset ${datasetId}, which is neither in the instance nor in the file`,
       )
     }
     const wanted = { name, description, labelSchema, active }
@@ -172,17 +175,18 @@ export async function planInstance(file: InstanceFile, store: Present): Promise<
     )
     if (wanted.application_id !== undefined && matching.length === 0) {
       throw new InstanceFileError(
-        `there is no application ${wanted.application_id}: leave application_id out to make one`,
+        `there is no application ${wanted.application_id}: leave out application_id to create one`,
       )
     }
     if (matching.length > 1) {
-      throw new InstanceFileError(`several applications are named "${wanted.name}": say which by application_id`)
+      throw new InstanceFileError(`several applications are named "${wanted.name}": add application_id`)
     }
     const there = matching[0]
     const applicationId = there?.applicationId ?? newId('app')
     const { name, policy, entitlements } = wanted
     if (there === undefined) {
       add(`+ application ${name}`, { kind: 'application.create', applicationId, name, policy: policy ?? {} })
+      if ((wanted.keys ?? []).length === 0) keyless.push(name)
     } else {
       const parts = { ...(name === there.name ? {} : { name }), ...(policy === undefined ? {} : { policy }) }
       put(`application ${name}`, there, parts, { kind: 'application.update', applicationId, ...parts })
@@ -197,7 +201,7 @@ export async function planInstance(file: InstanceFile, store: Present): Promise<
       if (keys.some((one) => one.name === key.name && one.revokedAt === null)) continue
       const expiresAt = parseOptionalTime(key.expires_at)
       if (isPast(expiresAt)) {
-        throw new InstanceFileError(`key "${key.name}" of ${name} is not there yet, but expires in the past`)
+        throw new InstanceFileError(`key "${key.name}" of ${name} does not exist yet, but expires in the past`)
       }
       const made = newKey('consumer', applicationId, { name: key.name, expiresAt })
       add(`+ key "${key.name}" of ${name}`, { kind: 'key.create', ...made.key })
@@ -229,11 +233,11 @@ export async function planInstance(file: InstanceFile, store: Present): Promise<
     if (isPast(expiresAt)) {
       // The same file again, after its end.
       if (ofName.length > 0) continue
-      throw new InstanceFileError(`admin token "${name}" is not there yet, but expires in the past`)
+      throw new InstanceFileError(`admin token "${name}" does not exist yet, but expires in the past`)
     }
     const made = newToken({ name, role, expiresAt })
     add(`+ admin token "${name}" (${role})`, { kind: 'key.create', ...made.key })
     secrets.push({ of: `admin token "${name}"`, secret: made.secret })
   }
-  return { changes, lines, secrets }
+  return { changes, lines, secrets, keyless }
 }

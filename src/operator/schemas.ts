@@ -177,7 +177,7 @@ export const KeyCreated = named(
   'CreatedKey',
   Type.Object({
     key_id: Type.String(),
-    api_key: Type.String({ description: 'Shown this once; only its hash is kept.' }),
+    api_key: Type.String({ description: 'Shown only once; only its hash is kept.' }),
     expires_at: orNull(dateTime),
   }),
 )
@@ -241,7 +241,7 @@ export const CollectorCreated = named(
   'CreatedCollector',
   Type.Object({
     collector_id: Type.String(),
-    collector_key: Type.String({ description: 'Shown this once; only its hash is kept.' }),
+    collector_key: Type.String({ description: 'Shown only once; only its hash is kept.' }),
     key_id: Type.String(),
   }),
 )
@@ -280,7 +280,7 @@ export const TokenCreated = named(
   'CreatedAdminToken',
   Type.Object({
     token_id: Type.String(),
-    admin_token: Type.String({ description: 'Shown this once; only its hash is kept.' }),
+    admin_token: Type.String({ description: 'Shown only once; only its hash is kept.' }),
     expires_at: orNull(dateTime),
   }),
 )

@@ -14,7 +14,7 @@ suite('kill -9 of a backup and of a restore', () => {
   const make = async (dataset: string) => {
     const env = { TIDEMARK_ADMIN_TOKEN: '', TIDEMARK_LOG_LEVEL: 'warn' }
     const server = await startServer({ env })
-    const token = /shown this once: (tma_\S+)/.exec(server.stdout)![1]!
+    const token = /shown only once: (tma_\S+)/.exec(server.stdout)![1]!
     await server.as(token, 'PUT', `/admin/v1/datasets/${dataset}`, { name: dataset })
     const made = await server.as(token, 'POST', '/admin/v1/collectors', { name: 'x' })
     const extra_payload = { text: 'x'.repeat(1_000_000) }

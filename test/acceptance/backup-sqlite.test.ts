@@ -113,7 +113,7 @@ suite('backup and restore', () => {
   test('the admin token that is kept comes with it', async () => {
     const env = { TIDEMARK_ADMIN_TOKEN: '' }
     const server = await startServer({ env })
-    const token = /shown this once: (tma_\S+)/.exec(server.stdout)![1]!
+    const token = /shown only once: (tma_\S+)/.exec(server.stdout)![1]!
     const folder = await backedUp(server)
     await server.stop()
     const dataDir = absentFolder()

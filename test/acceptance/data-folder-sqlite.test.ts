@@ -119,7 +119,7 @@ test('of servers that start at once on an empty folder one serves, and the other
     )
   }
   const server = served[0]!
-  const token = /shown this once: (tma_\S+)/.exec(server.stdout)?.[1]
+  const token = /shown only once: (tma_\S+)/.exec(server.stdout)?.[1]
   assert.ok(token !== undefined, 'the one that serves has shown the admin token')
   assert.equal((await server.as(token, 'PUT', '/admin/v1/datasets/news', { name: 'News' })).status, 201)
   assert.equal(await server.stop(), 0)
@@ -223,7 +223,7 @@ test('what is made in the data folder and as a backup is for its owner alone, an
   const dataDir = join(folder, 'made', 'data')
   const env = { TIDEMARK_ADMIN_TOKEN: '' }
   const server = await startServer({ dataDir, env })
-  const token = /shown this once: (tma_\S+)/.exec(server.stdout)![1]!
+  const token = /shown only once: (tma_\S+)/.exec(server.stdout)![1]!
   assert.equal((await server.as(token, 'PUT', '/admin/v1/datasets/news', { name: 'News' })).status, 201)
   const collector = (await server.as(token, 'POST', '/admin/v1/collectors', { name: 'c' })).body
   await send(server, collector.collector_key, [documentOf('a')])

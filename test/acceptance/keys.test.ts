@@ -290,7 +290,7 @@ test('an admin token whose rights cannot be read opens nothing', async () => {
 test('tidemark admin: create prints a token once, list shows it, revoke by its name', async () => {
   const made = await server.tidemark(['admin', 'create', 'Grace', '--role', 'viewer'])
   assert.equal(made.code, 0, made.stderr)
-  const [, id, token] = /^admin token (tok_\S+), shown this once: (tma_\S+)\n$/.exec(made.stdout)!
+  const [, id, token] = /^admin token (tok_\S+), shown only once: (tma_\S+)\n$/.exec(made.stdout)!
   assert.equal((await server.as(token!, 'GET', '/admin/v1/datasets')).status, 200)
   const row = async () =>
     (await server.tidemark(['admin', 'list'])).stdout.split('\n').find((line) => line.includes(id!))

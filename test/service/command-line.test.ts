@@ -107,7 +107,7 @@ test('apply: a dry run shows and changes nothing, the first run makes all, the s
     dry.stdout.split('\n').filter((line) => line.startsWith('+ ')),
   )
   assert.ok(shown.includes('+ dataset forum') && shown.includes('+ key "laptop" of Desk'))
-  const secrets = [...first.stdout.matchAll(/shown this once: (tm[cl]_\S+)/g)].map((match) => match[1]!)
+  const secrets = [...first.stdout.matchAll(/shown only once: (tm[cl]_\S+)/g)].map((match) => match[1]!)
   assert.equal(secrets.length, 3)
   const account = await server.consumer(secrets[0]!, 'GET', '/v1/account')
   assert.equal(account.body.name, 'Desk')
@@ -153,7 +153,7 @@ test('apply: a file with anything wrong in it changes nothing at all', async () 
 test('app, key and collector: the same as the API, and wrong arguments are exit code 2', async () => {
   const made = await server.tidemark(['app', 'create', 'Typed', '--dataset', 'news', 'forum'])
   assert.equal(made.code, 0, made.stderr)
-  const [, applicationId, keyId, secret] = /application (\S+)\nkey (\S+), shown this once: (\S+)/.exec(made.stdout)!
+  const [, applicationId, keyId, secret] = /application (\S+)\nkey (\S+), shown only once: (\S+)/.exec(made.stdout)!
   assert.deepEqual((await server.consumer(secret!, 'GET', '/v1/account')).body.entitlements[0].datasets, [
     'news',
     'forum',
@@ -262,7 +262,7 @@ test('what a command prints is printed whole, however late it is read; who reads
 
 test('admin-token makes one that works after a restart, where none is set, and is in the audit log', async () => {
   const own = await startServer({ env: { TIDEMARK_ADMIN_TOKEN: '' } })
-  const [, made] = /admin token, shown this once: (tma_\S+)/.exec(own.stdout)!
+  const [, made] = /admin token, shown only once: (tma_\S+)/.exec(own.stdout)!
   assert.equal((await own.as(made!, 'GET', '/admin/v1/datasets')).status, 200)
   const { code, stdout } = await own.tidemark(['admin-token'])
   assert.equal(code, 0)

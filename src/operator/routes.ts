@@ -3,11 +3,12 @@ import { conditionOf, IfMatchHeaders } from '../http/if-match.ts'
 import { NewestFirst, nextBefore, pageOf } from '../http/newest-first.ts'
 import type { TypedApp } from '../http/typed-app.ts'
 import { Type } from '../schema-types.ts'
-import { dayMs, formatTime, utcDay } from '../time.ts'
+import { dayMs, utcDay } from '../time.ts'
 import { named, noFields, orNull, strict } from '../validation.ts'
 import { about, actorOf, byId, list, needRole, route, tagged } from './admin-route.ts'
 import { classificationAnswer, datasetAnswer, profileAnswer } from './answers.ts'
 import { applicationRoutes } from './application-routes.ts'
+import { auditAnswer } from './audit-answer.ts'
 import { collectorRoutes, keyRoutes } from './credential-routes.ts'
 import { examineAccess } from './examine.ts'
 import type { Operator } from './operator.ts'
@@ -270,14 +271,7 @@ function reportRoutes(app: TypedApp, operator: Operator, book: UsageBook): void 
       const page = pageOf('aud', request.query)
       const lines = await operator.read.audit(page)
       return {
-        audit: lines.map((line) => ({
-          audit_id: line.auditId,
-          at: formatTime(line.at),
-          actor: line.actor,
-          action: line.action,
-          target: line.target,
-          detail: line.detail,
-        })),
+        audit: lines.map(auditAnswer),
         next_before: nextBefore(lines, page.limit, (line) => line.auditId),
       }
     },

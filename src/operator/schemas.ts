@@ -328,9 +328,11 @@ export const AuditAnswer = named(
       description:
         'Who: the id and the name of an admin token (`tok_… "Ada"`), `admin-api` for the token that is set or kept in the data folder, `command-line`, `start`, `restore` or `retention`.',
     }),
-    action: Type.String(),
-    target: Type.String(),
-    detail: Type.Record(Type.String(), Type.Unknown()),
+    action: Type.String({ description: 'What was done, such as `dataset.put` or `admin_token.create`.' }),
+    target: Type.String({ description: 'The ID of what it was done to.' }),
+    detail: Type.Record(Type.String(), Type.Unknown(), {
+      description: 'What was written, without secrets. Its fields depend on the action.',
+    }),
   }),
 )
 

@@ -265,7 +265,7 @@ test('what is replaced whole: made from the state that If-Match names, or 412 an
   assert.match(malformed.body.message, /^if-match must/)
   const lines = (await server.mustAdmin('GET', '/admin/v1/audit?limit=50')).audit as { detail: object }[]
   assert.ok(
-    lines.every(({ detail }) => !('ifTag' in detail)),
+    lines.every(({ detail }) => !('ifTag' in detail || 'if_tag' in detail)),
     'the log has changes, not their conditions',
   )
 })
@@ -375,10 +375,10 @@ test('the audit log has a line for every change, in order, of whoever made it, a
     ],
   )
   assert.equal(since[0]!.target, 'audited')
-  assert.deepEqual(since[1]!.detail.labelSchema, labels)
-  const ofApplication = { kind: 'consumer', id: application.applicationId, applicationId: application.applicationId }
+  assert.deepEqual(since[1]!.detail.label_schema, labels)
+  const ofApplication = { kind: 'consumer', id: application.applicationId, application_id: application.applicationId }
   assert.deepEqual(since[4]!.detail.owner, ofApplication)
   assert.deepEqual((since[7]!.detail.replacement as Detail).owner, ofApplication)
-  assert.equal((since[10]!.detail.owner as Detail).collectorId, collector.collectorId)
+  assert.equal((since[10]!.detail.owner as Detail).collector_id, collector.collectorId)
   assert.ok(since.every((line, i) => i === 0 || since[i - 1]!.at <= line.at))
 })

@@ -156,7 +156,7 @@ test('what is erased nobody finds from the answer on, and nothing is left of it 
     lines.map((line: { action: string; actor: string; detail: object }) => [line.action, line.actor, line.detail]),
     [
       ['erasure.complete', 'admin-api', { documents: 1 }],
-      ['erasure.begin', 'admin-api', { by: 'documentIds', keepTombstones: true, purgeArtifacts: false }],
+      ['erasure.begin', 'admin-api', { by: 'document_ids', keep_tombstones: true, purge_artifacts: false }],
     ],
   )
   await expectError(server, await server.admin('DELETE', `/admin/v1/documents/${id}`), 404, 'not_found')

@@ -198,10 +198,11 @@ test('admin tokens have a name, a role and an end, are shown once, and are named
     audit.map(({ actor, action, target }: Record<string, unknown>) => [actor, action, target]),
     [
       [`${token_id} "Ada \\"A\\" L"`, 'dataset.put', 'ada'],
-      ['admin-api', 'key.create', token_id],
+      ['admin-api', 'admin_token.create', token_id],
     ],
   )
   assert.deepEqual(audit[1].detail.rights, { role: 'operator' })
+  assert.equal(audit[1].detail.expires_at, expires_at)
 
   const one = () => server.mustAdmin('GET', `/admin/v1/tokens/${token_id}`)
   await until('last_used_at is there', async () => (await one()).last_used_at !== null)

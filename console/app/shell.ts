@@ -217,7 +217,7 @@ function Nowhere(): ComponentChild {
   return h(
     'main',
     { id: 'main', tabindex: -1, class: 'view' },
-    h('h1', null, 'There is nothing at this address'),
-    h('p', null, h('a', { href: '/' }, 'Begin at the start')),
+    h('h1', null, 'Page not found'),
+    h('p', null, h('a', { href: '/' }, 'Start page')),
   )
 }

@@ -140,7 +140,7 @@ test('"Try it" sends a request with the key that was typed in and shows the answ
 
 test('a browser at an address where nothing is gets a page, everything else the error as JSON; both are 404', async () => {
   const { page, faults } = await open('/nowhere?x=1')
-  await page.getByRole('heading', { name: 'There is nothing at this address.' }).waitFor()
+  await page.getByRole('heading', { name: 'Page not found' }).waitFor()
   // The browser itself tells of the status, once; anything else is a fault of the page.
   assert.equal(faults.length, 1, faults.join('\n'))
   assert.match(faults[0]!, /status of 404/)
@@ -182,5 +182,32 @@ test('nothing runs over the edge of a phone', async () => {
     await page.waitForLoadState('networkidle')
     const overflow = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
     assert.ok(Number(overflow) <= 0, `${path} is ${overflow} px too wide`)
+  }
+})
+
+test('the page for an address where nothing is has its header, room beside its text, and the theme that was chosen', async () => {
+  for (const width of [390, 1280]) {
+    const { page } = await open('/nowhere', { width, expected: /status of 404/ })
+    const boxOf = async (selector: string) => {
+      const box = await page.locator(selector).boundingBox()
+      assert.ok(box, selector)
+      return box
+    }
+    const header = await boxOf('header')
+    assert.ok(header.height >= 40, `at ${width} px the header is ${header.height} px high`)
+    const [brand, link] = [await boxOf('header .brand'), await boxOf('header a:last-child')]
+    assert.ok(brand.y >= 0 && brand.y + brand.height <= header.height, 'the name is within the header')
+    assert.ok(link.x + link.width <= width - 12)
+    for (const part of ['h1', '.lead', '.actions']) {
+      const { x, y, width: wide } = await boxOf(part)
+      assert.ok(x >= 12 && x + wide <= width - 12, `${part} at ${width} px: from ${x} to ${x + wide}`)
+      assert.ok(y > header.height, part)
+    }
+    const over = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
+    assert.equal(over, 0)
+    await page.evaluate(`localStorage.setItem('tidemark.theme', 'dark')`)
+    await page.reload()
+    assert.equal(await page.evaluate('getComputedStyle(document.documentElement).colorScheme'), 'dark')
+    await page.evaluate('localStorage.clear()')
   }
 })

@@ -1,4 +1,5 @@
 import { ask } from '../app/ask.ts'
+import { nameOf } from '../shared/document-name.ts'
 
 /** What is shown of a document beside a result. */
 export interface AnalysedDocument {
@@ -32,12 +33,8 @@ export async function readDocuments(
   }
 }
 
-/** A text that has no title is known by how it begins. */
 export function titleOf(document: AnalysedDocument | undefined): string {
-  if (document === undefined) return 'A document that may not be read any more'
-  const { title = null, body = null } = document.content ?? {}
-  if (title?.trim()) return title
-  return body?.trim() ? `${body.slice(0, 80)}${body.length > 80 ? ' …' : ''}` : 'Without a title'
+  return document === undefined ? 'A document you can no longer read' : nameOf(document.content ?? {})
 }
 
 export const documentAddress = (id: string): string => `/documents/${encodeURIComponent(id)}`

@@ -8,6 +8,7 @@ import { go } from '../app/router.ts'
 import type { ViewProps } from '../app/view-props.ts'
 import { AsCode } from '../shared/as-code.ts'
 import { CopyButton } from '../shared/copy-button.ts'
+import { useNames } from '../shared/use-names.ts'
 import { useNarrow } from '../shared/use-narrow.ts'
 import { WindowList } from '../shared/window-list.ts'
 import { ChangeFilters } from './change-filters.ts'
@@ -16,7 +17,6 @@ import { type Following, followingOf, parametersOf, queryOf } from './changes-re
 import { counted, EventsAMinute, type Minutes } from './events-a-minute.ts'
 import { type ChangeEvent, followChanges, pageSize } from './follow-changes.ts'
 import { inWordsOf, type Newest, noEvents, withNewer } from './newest-events.ts'
-import { useTitles } from './use-titles.ts'
 
 /** The feed as it arrives, the newest first. What is followed is in the address; where one is in the feed, in the cursor. */
 export function ChangesView({ place }: ViewProps): ComponentChild {
@@ -25,7 +25,7 @@ export function ChangesView({ place }: ViewProps): ComponentChild {
     go(addressOf('/changes', parametersOf({ ...following, ...changes })))
   const isNarrow = useNarrow()
   const feed = useFeed(following)
-  const { titles, look } = useTitles()
+  const { names, look } = useNames()
   const { events, waiting, cursor, isPaused, fault, isExpired, minutes, now } = feed
   return h(
     'div',
@@ -99,11 +99,11 @@ export function ChangesView({ place }: ViewProps): ComponentChild {
           items: events,
           rowRem: rowRem(isNarrow),
           keyOf: ({ event_id }) => event_id,
-          row: (event) => h(ChangeRow, { event, title: titles.get(event.document_id) }),
+          row: (event) => h(ChangeRow, { event, name: names.get(event.document_id) }),
           isOpenEnded: true,
           seen: (first, last) => {
             feed.seen(first)
-            look(events.slice(first, last))
+            look(events.slice(first, last).map(({ document_id }) => document_id))
           },
         }),
       ),

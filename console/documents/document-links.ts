@@ -1,6 +1,8 @@
 import { type ComponentChild, h } from 'preact'
+import { useEffect } from 'preact/hooks'
+import { DocumentName } from '../shared/document-name.ts'
+import { useNames } from '../shared/use-names.ts'
 import { dayInWords } from '../shared/words-of-time.ts'
-import { titleOf } from './document-types.ts'
 
 export interface Linked {
   readonly id: string
@@ -13,6 +15,8 @@ export interface Linked {
 
 /** Documents that a document leads to. */
 export function DocumentLinks({ documents }: { readonly documents: readonly Linked[] }): ComponentChild {
+  const { names, look } = useNames()
+  useEffect(() => look(documents.filter(({ title }) => !title?.trim()).map(({ id }) => id)), [documents])
   return h(
     'ul',
     { class: 'document-links' },
@@ -20,7 +24,7 @@ export function DocumentLinks({ documents }: { readonly documents: readonly Link
       h(
         'li',
         { key: id },
-        h('a', { href: `/documents/${id}`, dir: 'auto' }, titleOf({ title: title ?? null })),
+        h('a', { href: `/documents/${id}`, dir: 'auto' }, h(DocumentName, { title, ...names.get(id) })),
         h(
           'span',
           { class: 'note' },

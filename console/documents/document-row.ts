@@ -1,13 +1,21 @@
 import { type ComponentChild, h } from 'preact'
+import { DocumentName } from '../shared/document-name.ts'
 import { dayInWords } from '../shared/words-of-time.ts'
-import { type Document, titleOf } from './document-types.ts'
+import type { Document } from './document-types.ts'
 
 /** As high as that, whatever the texts: what does not fit is cut. On a phone a title has two lines. */
 export const rowRem = (isNarrow: boolean): number => (isNarrow ? 5.6 : 4.4)
 
+export interface DocumentRowProps {
+  readonly document: Document
+  /** How a document without a title begins, where that is known. */
+  readonly body?: string | null | undefined
+}
+
 /** One document of a list, in two lines. Its texts came from outside: they go in as texts, in the direction they are written in. */
-export function DocumentRow({ document }: { readonly document: Document }): ComponentChild {
+export function DocumentRow({ document, body }: DocumentRowProps): ComponentChild {
   const { author, classifications = [], topics = [], score } = document
+  const words = [...new Set([...classifications, ...topics])].slice(0, 3)
   const facts = [
     document.dataset_id,
     document.source_platform,
@@ -18,26 +26,18 @@ export function DocumentRow({ document }: { readonly document: Document }): Comp
   return h(
     'a',
     { class: 'document-row', href: `/documents/${document.id}` },
-    h('span', { class: 'document-title', dir: 'auto' }, titleOf(document)),
+    h('span', { class: 'document-title', dir: 'auto' }, h(DocumentName, { title: document.title, body })),
+    h(
+      'span',
+      { class: 'document-score', title: 'Score' },
+      typeof score === 'number' ? [h('span', { class: 'hidden-label' }, 'Score '), score.toLocaleString()] : null,
+    ),
     h(
       'span',
       { class: 'document-facts' },
       document.status === 'unavailable' ? h('span', { class: 'chip' }, 'no longer there') : null,
       facts.map((fact, i) => h('bdi', { key: i }, fact)),
-    ),
-    h(
-      'span',
-      { class: 'document-side' },
-      h(
-        'span',
-        { class: 'document-score', title: 'Score' },
-        typeof score === 'number' ? [h('span', { class: 'hidden-label' }, 'Score '), score.toLocaleString()] : null,
-      ),
-      h(
-        'span',
-        { class: 'document-words' },
-        [...classifications, ...topics].slice(0, 3).map((word) => h('bdi', { key: word, class: 'chip' }, word)),
-      ),
+      words.map((word) => h('bdi', { key: word, class: 'chip' }, word)),
     ),
   )
 }

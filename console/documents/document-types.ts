@@ -56,5 +56,3 @@ export interface Content {
   readonly language: string | null
   readonly created_at: string
 }
-
-export const titleOf = ({ title }: { readonly title?: string | null }): string => title?.trim() || 'Without a title'

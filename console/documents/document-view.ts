@@ -7,10 +7,11 @@ import { type Answered, useAnswer } from '../app/use-answer.ts'
 import type { ViewProps } from '../app/view-props.ts'
 import { AsCode } from '../shared/as-code.ts'
 import { CopyButton } from '../shared/copy-button.ts'
+import { DocumentName, type Named, nameOf } from '../shared/document-name.ts'
 import { safeUrl } from '../shared/safe-url.ts'
 import { dayInWords, momentInWords } from '../shared/words-of-time.ts'
 import { AuthorCard } from './author-card.ts'
-import { type Content, type Detail, titleOf } from './document-types.ts'
+import type { Content, Detail } from './document-types.ts'
 import { MetricLines } from './metric-lines.ts'
 import { Neighbours } from './neighbours.ts'
 import { VersionDifference } from './version-difference.ts'
@@ -22,9 +23,10 @@ export function DocumentView({ place, params }: ViewProps): ComponentChild {
   const { body, fault, status } = useAnswer<Detail>({ path })
   const content = useAnswer<Content>({ path: `${path}/content` })
   const document = body.value
+  const name: Named | null = document && { title: document.title, body: content.body.value?.body }
   useEffect(() => {
-    if (document !== null) window.document.title = `${titleOf(document)} · Tidemark`
-  }, [document])
+    if (name !== null) window.document.title = `${nameOf(name)} · Tidemark`
+  }, [document, content.body.value])
   return h(
     'div',
     null,
@@ -32,7 +34,7 @@ export function DocumentView({ place, params }: ViewProps): ComponentChild {
     h(
       'div',
       { class: 'view-head' },
-      h('h1', { dir: 'auto' }, document === null ? 'Document' : titleOf(document)),
+      h('h1', { dir: 'auto' }, name === null ? 'Document' : h(DocumentName, name)),
       h(AsCode, { request: { method: 'GET', path } }),
     ),
     fault.value === null ? null : h(Missing, { fault: fault.value, isHidden: status.value === 404 }),

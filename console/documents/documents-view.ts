@@ -6,6 +6,7 @@ import type { ViewProps } from '../app/view-props.ts'
 import { AsCode } from '../shared/as-code.ts'
 import { type ChosenFilter, ChosenFilters } from '../shared/chosen-filters.ts'
 import { daysAgo } from '../shared/days-ago.ts'
+import { useNames } from '../shared/use-names.ts'
 import { useNarrow } from '../shared/use-narrow.ts'
 import { WindowList } from '../shared/window-list.ts'
 import { dayInWords } from '../shared/words-of-time.ts'
@@ -26,6 +27,7 @@ export function DocumentsView({ place }: ViewProps): ComponentChild {
   const change = (changes: Partial<Browsing>): void =>
     go(addressOf('/documents', parametersOf({ ...browsing, ...changes })))
   const isNarrow = useNarrow()
+  const { names, look } = useNames()
   const { documents, isWhole, isBusy, fault, readOn } = useListing(query, pageSize, place.isReturn)
   return h(
     'div',
@@ -52,9 +54,11 @@ export function DocumentsView({ place }: ViewProps): ComponentChild {
           items: documents,
           rowRem: rowRem(isNarrow),
           keyOf: ({ id }) => id,
-          row: (document) => h(DocumentRow, { document }),
+          row: (document) => h(DocumentRow, { document, body: names.get(document.id)?.body }),
           isOpenEnded: !isWhole,
-          seen: (_, last) => {
+          seen: (first, last) => {
+            const untitled = documents.slice(first, last).filter(({ title }) => !title?.trim())
+            look(untitled.map(({ id }) => id))
             if (last > documents.length - ahead) readOn()
           },
         }),

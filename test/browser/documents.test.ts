@@ -230,3 +230,59 @@ test('what a document says is shown as text, in its direction, and no address bu
   }
   assert.deepEqual(faults, [])
 })
+
+test('a document without a title is known by how it begins, to those who may read that', async () => {
+  const { key } = await world.server.makeApplication({
+    name: 'No texts',
+    entitlements: [{ datasets: ['community'], fields: ['title', 'author'] }],
+  })
+  const title = (page: Page) => page.locator('.document-row', { hasText: 'microblog' }).first().locator('.excerpt')
+  const { page, faults } = await open('/documents?platforms=microblog')
+  await until('it begins', async () => (await title(page).innerText()) !== 'Without a title')
+  const id = (await rows(page).first().getAttribute('href'))!.split('/').at(-1)
+  const { body } = await world.server.consumer(world.key, 'GET', `/v1/documents/${id}/content`)
+  const begun = (await title(page).innerText()).replace(/ …$/, '')
+  assert.ok(begun.length > 20 && body.body.replace(/\s+/g, ' ').startsWith(begun), begun)
+  await rows(page).first().click()
+  await page.getByRole('heading', { level: 1, name: begun }).waitFor()
+  const { page: blind, faults: others } = await open('/documents?platforms=microblog', key)
+  await title(blind).getByText('Without a title').waitFor()
+  assert.deepEqual([...faults, ...others], [])
+})
+
+type Box = Readonly<Record<'left' | 'right' | 'top' | 'bottom' | 'width', number>>
+
+test('nothing in a row is cut within a word, and no field of a filter is over its neighbour', async () => {
+  for (const width of [390, 1280]) {
+    const { page } = await openPage('/documents', { key: world.key, width })
+    await rows(page).nth(9).waitFor()
+    const cut = await page.locator('.document-facts').evaluateAll((lines) =>
+      lines.flatMap((line) => {
+        const { top, bottom, right } = line.getBoundingClientRect()
+        return [...line.children]
+          .filter((fact) => {
+            const box = fact.getBoundingClientRect()
+            const isSeen = box.top < bottom - 1 && box.bottom > top + 1
+            return (
+              isSeen && (box.right > right + 1 || box.bottom > bottom + 1 || fact.scrollWidth > fact.clientWidth + 1)
+            )
+          })
+          .map((fact) => fact.textContent)
+      }),
+    )
+    assert.deepEqual(cut, [], `at ${width} px`)
+    if (width < 960) await page.locator('.filters > summary').click()
+    for (const name of ['Published', 'Score']) {
+      const group = page.getByRole('group', { name, exact: true })
+      const around = (await group.boundingBox())!
+      const boxes = await group
+        .locator('input')
+        .evaluateAll((inputs) => inputs.map((input) => input.getBoundingClientRect().toJSON()))
+      const [first, second] = boxes as [Box, Box]
+      assert.ok(first.bottom <= second.top || first.right <= second.left, `${name} at ${width} px`)
+      for (const { left, right, width: wide } of boxes as Box[]) {
+        assert.ok(left >= around.x && right <= around.x + around.width + 1 && wide >= 100, `${name} at ${width} px`)
+      }
+    }
+  }
+})

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { ask } from '../app/ask.ts'
-import type { ChangeEvent } from './follow-changes.ts'
+import type { Named } from './document-name.ts'
 
 interface Found {
   readonly documents: readonly {
@@ -12,13 +12,13 @@ interface Found {
   readonly missing: readonly string[]
 }
 
-/** While events rush by, titles are asked for at most that often. */
+/** While rows rush by, names are asked for at most that often. */
 const restMs = 400
 const idsMax = 50
 
-/** Events carry ids alone. What those in sight are called is looked up; null for a document that is not there any more. */
-export function useTitles() {
-  const titles = useSignal<ReadonlyMap<string, string | null>>(new Map())
+/** Looks up what documents in sight are called, where a list has their ids alone; null for one that is gone. */
+export function useNames() {
+  const names = useSignal<ReadonlyMap<string, Named | null>>(new Map())
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
   const left = useRef(new AbortController())
   useEffect(
@@ -28,8 +28,8 @@ export function useTitles() {
     },
     [],
   )
-  const look = (events: readonly ChangeEvent[]): void => {
-    const ids = [...new Set(events.map(({ document_id }) => document_id))].filter((id) => !titles.value.has(id))
+  const look = (wanted: readonly string[]): void => {
+    const ids = [...new Set(wanted)].filter((id) => !names.value.has(id))
     clearTimeout(timer.current)
     if (ids.length === 0) return
     timer.current = setTimeout(async () => {
@@ -37,18 +37,15 @@ export function useTitles() {
         const body = { document_ids: ids.slice(0, idsMax) }
         const asked = { body, repeatable: true, signal: left.current.signal }
         const { documents, missing } = await ask<Found>('POST', '/v1/documents/batch-get', asked)
-        titles.value = new Map([
-          ...titles.value,
-          ...documents.map(({ id, title, content }) => [id, title?.trim() || beginningOf(content?.body)] as const),
+        names.value = new Map<string, Named | null>([
+          ...names.value,
+          ...documents.map(({ id, title, content }) => [id, { title, body: content?.body }] as const),
           ...missing.map((id) => [id, null] as const),
         ])
       } catch {
-        // Without titles the ids are there still, and what is wrong the feed tells too.
+        // Without names the rows are there still, and what is wrong the list tells too.
       }
     }, restMs)
   }
-  return { titles: titles.value, look }
+  return { names: names.value, look }
 }
-
-/** A post may have no title: it is known by how it begins. */
-const beginningOf = (body: string | null | undefined): string => body?.trim().slice(0, 160) || 'Without a title'

@@ -27,7 +27,7 @@ test('samples are read with their labels, and what is no sample is passed over',
 test('answers of all statuses are put together, by operation', () => {
   const found = answersOf(readMetrics(text(6, 3, 1))).get('search.default')!
   assert.deepEqual([found.requests, found.failures], [10, 1])
-  assert.equal(quantile(found, 0.35), 0.05)
+  assert.deepEqual(quantile(found, 0.35), { moreThan: 0, atMost: 0.1, part: 0.5 })
   assert.equal(quantile({ ...found, within: [] }, 0.5), null)
 })
 
@@ -35,14 +35,18 @@ test('between two looks only what is new counts, and everything after a new star
   const [before, now] = [text(6, 3, 1), text(8, 3, 1)].map((one) => answersOf(readMetrics(one)).get('search.default')!)
   const between = since(before, now!)
   assert.deepEqual([between.requests, between.failures], [2, 0])
-  assert.equal(quantile(between, 1), 0.1)
+  assert.equal(quantile(between, 1)?.atMost, 0.1)
   assert.deepEqual(since(now, before!), before)
   assert.deepEqual(since(undefined, now!), now)
 })
 
 test('a histogram without labels', () => {
-  const text = 'left_bucket{le="0"} 9\nleft_bucket{le="10"} 10\nleft_bucket{le="+Inf"} 10\n'
+  const text = 'left_bucket{le="0"} 9\nleft_bucket{le="10"} 10\nleft_bucket{le="+Inf"} 12\n'
   const left = bucketsOf(readMetrics(text), 'left')
-  assert.deepEqual([quantile(left, 0.9), quantile(left, 0.95), quantile(left, 1)], [0, 5, 10])
+  assert.deepEqual(quantile(left, 0.75), { moreThan: 0, atMost: 0, part: 1 })
+  assert.deepEqual(quantile(left, 10 / 12), { moreThan: 0, atMost: 10, part: 1 })
+  // Behind the last bound nothing is known but that it is more.
+  const most = quantile(left, 0.95)!
+  assert.deepEqual([most.moreThan, most.atMost], [10, Number.POSITIVE_INFINITY])
   assert.equal(quantile(bucketsOf(readMetrics(''), 'left'), 0.5), null)
 })

@@ -83,17 +83,21 @@ export function since(before: Answered | undefined, now: Answered): Answered {
   }
 }
 
-/** Within how many seconds that share of them was answered, by the buckets: even between their bounds. Null of none. */
-export function quantile({ within }: Pick<Answered, 'within'>, share: number): number | null {
+/** A histogram knows of a value between which bounds it is, and no more. */
+export interface Between {
+  readonly moreThan: number
+  /** Infinite in the last bucket, which has no bound. */
+  readonly atMost: number
+  /** How far up between the bounds, from 0 to 1, if the values there are spread evenly. */
+  readonly part: number
+}
+
+/** Where the value is that this share of all does not exceed; null of none. */
+export function quantile({ within }: Pick<Answered, 'within'>, share: number): Between | null {
   const total = within.at(-1)?.[1] ?? 0
   if (total === 0) return null
-  let [below, fewer] = [0, 0]
-  for (const [bound, requests] of within) {
-    if (requests >= share * total) {
-      if (bound === Number.POSITIVE_INFINITY) return below
-      return requests === fewer ? bound : below + ((bound - below) * (share * total - fewer)) / (requests - fewer)
-    }
-    ;[below, fewer] = [bound, requests]
-  }
-  return below
+  const at = within.findIndex(([, requests]) => requests >= share * total)
+  const [atMost, requests] = within[at]!
+  const [moreThan, fewer] = within[at - 1] ?? [0, 0]
+  return { moreThan, atMost, part: requests === fewer ? 1 : (share * total - fewer) / (requests - fewer) }
 }

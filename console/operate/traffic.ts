@@ -5,6 +5,7 @@ import { askRaw, inWords } from '../app/ask.ts'
 import {
   type Answered,
   answersOf,
+  type Between,
   bucketsOf,
   quantile,
   readMetrics,
@@ -30,8 +31,8 @@ interface Look {
 interface Row extends Answered {
   /** A second, lately; null until it was looked twice. */
   readonly perSecond: number | null
-  readonly median: number | null
-  readonly slow: number | null
+  readonly median: Between | null
+  readonly slow: Between | null
 }
 
 /** What is asked of this process, how often and how fast: since it began, and between the last two looks. */
@@ -88,8 +89,8 @@ export function Traffic(): ComponentChild {
         { title: 'Operation', cell: ({ operation }) => h('code', null, operation) },
         { title: 'Requests', isNumber: true, cell: ({ requests }) => count(requests) },
         { title: 'A second', isNumber: true, cell: ({ perSecond }) => (perSecond === null ? '…' : rate(perSecond)) },
-        { title: 'Median', isNumber: true, cell: ({ median }) => (median === null ? '' : latency(median)) },
-        { title: '95 %', isNumber: true, cell: ({ slow }) => (slow === null ? '' : latency(slow)) },
+        { title: 'Median', isNumber: true, cell: ({ median }) => latencyOf(median) },
+        { title: '95 %', isNumber: true, cell: ({ slow }) => latencyOf(slow) },
         {
           title: 'Failed',
           isNumber: true,
@@ -108,10 +109,19 @@ function feedInWords(series: Series): Pick<TileProps, 'value' | 'note'> {
   const note =
     behind === null
       ? 'Nobody has read it here yet'
-      : behind < 1
+      : behind.atMost === 0
         ? 'Readers are at its end'
-        : `A page leaves readers up to ${counted(behind, 'event')} behind`
+        : behind.moreThan === 0
+          ? `Readers are up to ${counted(behind.atMost, 'event')} behind`
+          : // Its buckets are ten times as wide each: anything between their bounds would be invented.
+            `Some readers are more than ${counted(behind.moreThan, 'event')} behind`
   return { value: counted(readers, 'reader'), note }
+}
+
+function latencyOf(between: Between | null): string {
+  if (between === null) return ''
+  const { moreThan, atMost, part } = between
+  return atMost === Number.POSITIVE_INFINITY ? `> ${latency(moreThan)}` : latency(moreThan + part * (atMost - moreThan))
 }
 
 function rowOf(one: Answered, before: Look | null, now: Look): Row {

@@ -110,11 +110,11 @@ function feedInWords(series: Series): Pick<TileProps, 'value' | 'note'> {
     behind === null
       ? 'Nobody has read it here yet'
       : behind.atMost === 0
-        ? 'Readers are at its end'
+        ? 'Readers are up to date'
         : behind.moreThan === 0
-          ? `Readers are up to ${counted(behind.atMost, 'event')} behind`
+          ? `Pages left readers at most ${counted(behind.atMost, 'event')} behind`
           : // Its buckets are ten times as wide each: anything between their bounds would be invented.
-            `Some readers are more than ${counted(behind.moreThan, 'event')} behind`
+            `Some pages left readers more than ${counted(behind.moreThan, 'event')} behind`
   return { value: counted(readers, 'reader'), note }
 }
 

@@ -28,6 +28,8 @@ interface ErrorBody {
 
 /** The server did not answer at all. It is asked until it does, and everything that waited for it goes on. */
 export const isAway = signal(false)
+/** What a page says in place of what it does not know while the server is away. */
+export const awayWords = 'Waiting for the server …'
 /** Until when requests wait because there were too many; null when none does. In milliseconds since the epoch. */
 export const waitsUntil = signal<number | null>(null)
 

@@ -33,11 +33,11 @@ async function get<Body>(path: string): Promise<{ ok: boolean; body: Body }> {
 async function readHealth(): Promise<void> {
   const [alive, ready] = await Promise.allSettled([get('/healthz'), get<Readiness>('/readyz')])
   if (alive.status === 'rejected' || !alive.value.ok) {
-    return say('bad', 'No answer', [['Process', false, 'does not answer']])
+    return say('bad', 'No answer', [['Process', false, 'is not responding']])
   }
   const rows: Row[] = [['Process', true, 'alive']]
   if (ready.status === 'rejected') {
-    return say('warn', 'Alive, readiness unknown', [...rows, ['Readiness', false, 'does not answer']])
+    return say('warn', 'Alive, readiness unknown', [...rows, ['Readiness', false, 'is not responding']])
   }
   const found = Object.entries(ready.value.body.checks ?? {})
   for (const [name, { ok, detail }] of found) rows.push([words(name), ok, detail || (ok ? 'ok' : 'fails')])
@@ -54,6 +54,6 @@ export async function watchHealth(): Promise<void> {
 
 // Whoever sees that it is away, or back, need not wait for the next question.
 isAway.subscribe((away) => {
-  if (away) say('bad', 'No answer', [['Process', false, 'does not answer']])
+  if (away) say('bad', 'No answer', [['Process', false, 'is not responding']])
   else if (health.value.state === 'bad') readHealth()
 })

@@ -159,10 +159,10 @@ function Trouble(): ComponentChild {
     return () => clearInterval(timer)
   })
   const words = isAway.value
-    ? 'The server does not answer. It is asked again and again, and everything goes on when it is back.'
+    ? 'The server is not responding. Retrying; the page continues when it is back.'
     : waitsUntil.value === null
       ? ''
-      : `Too many requests at the moment: going on in ${seconds.value} s.`
+      : `Too many requests. Continuing in ${seconds.value} s.`
   return h('div', { class: 'trouble', role: 'status' }, words === '' ? null : h('p', null, words))
 }
 
@@ -200,7 +200,7 @@ function Stage({ view, params, place: at }: ViewProps & { readonly view: View })
       ? h(
           'div',
           { class: 'empty', role: 'alert' },
-          h('p', null, `This view could not be loaded. ${fault.value}`),
+          h('p', null, `This page could not be loaded. ${fault.value}`),
           h('button', { type: 'button', class: 'button', onClick: load }, 'Try again'),
         )
       : shown.value === null

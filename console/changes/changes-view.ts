@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals'
 import { type ComponentChild, h } from 'preact'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { addressOf } from '../app/address-of.ts'
-import { ApiError, inWords } from '../app/ask.ts'
+import { ApiError, awayWords, inWords, isAway } from '../app/ask.ts'
 import { icon } from '../app/icons.ts'
 import { go } from '../app/router.ts'
 import type { ViewProps } from '../app/view-props.ts'
@@ -47,10 +47,10 @@ export function ChangesView({ place }: ViewProps): ComponentChild {
           h(
             'button',
             { type: 'button', class: 'button small', onClick: feed.again },
-            isExpired ? 'Begin anew' : 'Try again',
+            isExpired ? 'Start over' : 'Try again',
           ),
         ),
-    h(EventsAMinute, { minutes, now }),
+    h(EventsAMinute, { minutes, now, isWhole: feed.isCaughtUp }),
     h(
       'div',
       { class: 'changes-bar' },
@@ -63,7 +63,7 @@ export function ChangesView({ place }: ViewProps): ComponentChild {
           onClick: isPaused ? feed.resume : feed.pause,
         },
         icon(isPaused ? 'play' : 'pause'),
-        isPaused ? 'Go on' : 'Pause',
+        isPaused ? 'Resume' : 'Pause',
       ),
       h('span', { class: 'note', role: 'status' }, wordsOf(feed)),
       cursor === null
@@ -76,7 +76,7 @@ export function ChangesView({ place }: ViewProps): ComponentChild {
             h(CopyButton, {
               class: 'button small',
               text: () => cursor,
-              what: 'the cursor: it goes on behind what is shown',
+              what: 'the cursor, which continues after the newest event shown',
             }),
           ),
     ),
@@ -114,8 +114,9 @@ export function ChangesView({ place }: ViewProps): ComponentChild {
 function wordsOf({ events, isCut, isPaused, isCaughtUp }: ReturnType<typeof useFeed>): string {
   const shown = inWordsOf({ events, isCut })
   if (isPaused) return `Paused, ${shown}`
-  if (!isCaughtUp) return `Reading, ${shown} so far`
-  return events.length === 0 ? 'Nothing yet: what changes appears here' : `Waiting for the next one, ${shown}`
+  if (isAway.value) return events.length === 0 ? awayWords : `${awayWords} ${shown}`
+  if (!isCaughtUp) return `Loading, ${shown} so far`
+  return events.length === 0 ? 'No events yet. New ones appear here.' : `Waiting for new events, ${shown}`
 }
 
 function useFeed(following: Following) {

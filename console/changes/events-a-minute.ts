@@ -18,8 +18,15 @@ export function counted(before: Minutes, times: readonly string[]): Minutes {
   return after
 }
 
+interface EventsAMinuteProps {
+  readonly minutes: Minutes
+  readonly now: number
+  /** Whether all events up to now were read: else there may be more. */
+  readonly isWhole: boolean
+}
+
 /** The hour up to now. */
-export function EventsAMinute({ minutes, now }: { readonly minutes: Minutes; readonly now: number }): ComponentChild {
+export function EventsAMinute({ minutes, now, isWhole }: EventsAMinuteProps): ComponentChild {
   const last = Math.max(Math.floor(now / 60_000), ...minutes.keys())
   const shown = Array.from({ length: minutesShown }, (_, i) => last - minutesShown + 1 + i)
   const counts = shown.map((minute) => minutes.get(minute) ?? 0)
@@ -30,15 +37,15 @@ export function EventsAMinute({ minutes, now }: { readonly minutes: Minutes; rea
     h(
       'div',
       { class: 'a-minute-head' },
-      h('h2', { id: 'a-minute' }, 'Events a minute'),
+      h('h2', { id: 'a-minute' }, 'Events per minute'),
       h(
         'span',
         { class: 'note' },
-        `${total.toLocaleString()} in the last hour, ${counts.at(-1)!.toLocaleString()} this minute`,
+        isWhole ? `${total.toLocaleString()} in the last hour, ${counts.at(-1)!.toLocaleString()} this minute` : '…',
       ),
     ),
     h(Chart, {
-      label: `Events a minute: ${total} in the last hour, ${Math.max(...counts)} in the busiest minute`,
+      label: `Events per minute: ${total} in the last hour, ${Math.max(...counts)} in the busiest minute`,
       kind: 'bars',
       times: shown.map((minute) => minute * 60),
       values: counts,

@@ -17,6 +17,6 @@ export function withNewer<Event>(arrived: Newest<Event>, before: Newest<Event>, 
 
 export function inWordsOf({ events, isCut }: Newest<unknown>): string {
   const count = events.length.toLocaleString()
-  if (isCut) return `the newest ${count} events: this list has no more, the feed has the older ones`
+  if (isCut) return `the newest ${count} events (older ones are in the feed)`
   return `${count} event${events.length === 1 ? '' : 's'}`
 }

@@ -1,5 +1,6 @@
 import { type ComponentChild, h } from 'preact'
 import { addressOf } from '../app/address-of.ts'
+import { awayWords, isAway } from '../app/ask.ts'
 import { icon } from '../app/icons.ts'
 import { go } from '../app/router.ts'
 import type { ViewProps } from '../app/view-props.ts'
@@ -75,9 +76,13 @@ const shownQuery = (query: Readonly<Record<string, string>>): Record<string, str
 })
 
 function summaryOf(count: number, isWhole: boolean, isBusy: boolean, hasFailed: boolean): string {
-  if (count === 0) return isBusy ? 'Reading …' : hasFailed ? '' : 'Nothing is here. Fewer filters show more.'
+  const waits = isAway.value && !isWhole
+  if (count === 0)
+    return waits ? awayWords : isBusy ? 'Loading …' : hasFailed ? '' : 'No documents match these filters.'
   const documents = `${count.toLocaleString()} document${count === 1 ? '' : 's'}`
-  return isWhole ? `${documents}, the newest first` : `${documents} so far, the newest first: scrolling reads on`
+  return isWhole
+    ? `${documents}, newest first`
+    : `${documents} so far, newest first. ${waits ? awayWords : 'Scroll for more.'}`
 }
 
 function Lookup({

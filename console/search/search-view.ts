@@ -2,6 +2,7 @@ import { type ComponentChild, h } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { account } from '../app/account.ts'
 import { addressOf } from '../app/address-of.ts'
+import { awayWords, isAway } from '../app/ask.ts'
 import { icon } from '../app/icons.ts'
 import { go } from '../app/router.ts'
 import type { ViewProps } from '../app/view-props.ts'
@@ -76,7 +77,7 @@ export function SearchView({ place }: ViewProps): ComponentChild {
         h(
           'p',
           { class: 'note summary', role: 'status' },
-          isBusy && found === null ? 'Searching …' : summaryOf(found, results.length, hasMore),
+          isAsked && found === null ? waitingFor(isBusy) : summaryOf(found, results.length, hasMore),
         ),
         isAsked ? null : h(Suggestions, { choose: (query) => change(search, { query }) }),
         h(
@@ -90,9 +91,11 @@ export function SearchView({ place }: ViewProps): ComponentChild {
   )
 }
 
+const waitingFor = (isBusy: boolean): string => (isAway.value ? awayWords : isBusy ? 'Searching …' : '')
+
 function summaryOf(found: Found | null, shown: number, hasMore: boolean): string {
   if (found === null) return ''
-  if (shown === 0) return 'Nothing was found. Fewer words, another way to search, or fewer filters find more.'
+  if (shown === 0) return 'Nothing found. Try fewer words, fewer filters or another kind of search.'
   const all = Object.values(found.facets?.dataset ?? []).reduce((sum, { count }) => sum + (count ?? 0), 0)
   if (found.facets_exact && all > shown) return `${shown} of ${all.toLocaleString()} documents`
   return `${shown} document${shown === 1 ? '' : 's'}${hasMore ? ', and more' : ''}`
@@ -209,7 +212,11 @@ function Filters({ search, found }: { readonly search: Search; readonly found: F
       }),
     ),
     found !== null && found.facets_exact === false
-      ? h('p', { class: 'note' }, 'Counted among the best candidates: searching by meaning has no end.')
+      ? h(
+          'p',
+          { class: 'note' },
+          'Counts cover only the best matches: a search by meaning matches everything to some degree.',
+        )
       : null,
   )
 }

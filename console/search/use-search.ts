@@ -1,7 +1,7 @@
 import { type Signal, signal } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
 import { account } from '../app/account.ts'
-import { ask, inWords } from '../app/ask.ts'
+import { ask, inWords, isAway } from '../app/ask.ts'
 import { atTheTop, type KeptPlace, useKeptPlace } from '../app/kept-place.ts'
 import { requestOf, type Search, type TimeUnit, unitFor } from './search-request.ts'
 import type { Found, Result } from './search-types.ts'
@@ -89,11 +89,13 @@ export function useSearch(search: Search, isReturn: boolean) {
       fault.value = inWords(error)
     }
   }
+  // What the last question found stays until the next is answered, but not while nobody knows when that will be.
+  const shown = isAway.value && now.answered !== request ? null : found.value
   return {
     body,
     isAsked: request !== null,
-    found: found.value,
-    results: [...(found.value?.results ?? []), ...more.value],
+    found: shown,
+    results: [...(shown?.results ?? []), ...more.value],
     hasMore: cursor.value !== undefined,
     timeUnit: unitFor(search, timeUnit.value),
     fault: fault.value,

@@ -34,7 +34,7 @@ const kinds = (page: Page) => page.locator('.change .kind').allInnerTexts()
 test('what changes appears as it comes, the newest first: new, changed, measured, described anew and erased', async () => {
   const key = await follower('feed-view')
   const { page, faults } = await open('/changes', { key, expected: /status of 404/ })
-  await page.getByText('Nothing yet: what changes appears here').waitFor()
+  await page.getByText('No events yet. New ones appear here.').waitFor()
   const [id] = await send('feed-view', { external_id: 'a', title: `gale ${harm}`, body: 'one' })
   await rows(page)
     .filter({ hasText: `gale ${harm}` })
@@ -47,7 +47,7 @@ test('what changes appears as it comes, the newest first: new, changed, measured
   await server.mustAdmin('DELETE', `/admin/v1/documents/${id}`)
   await page.locator('.change').first().getByText('Erased').waitFor()
   await page
-    .getByRole('img', { name: /^Events a minute: 5 in the last hour/ })
+    .getByRole('img', { name: /^Events per minute: 5 in the last hour/ })
     .locator('canvas')
     .waitFor()
 
@@ -63,7 +63,7 @@ test('what changes appears as it comes, the newest first: new, changed, measured
 test('a pause holds the list, the cursor goes on behind what is shown, and nothing is missed', async () => {
   const key = await follower('feed-held')
   const { page, faults } = await open('/changes?from=now', { key })
-  await page.getByText('Nothing yet: what changes appears here').waitFor()
+  await page.getByText('No events yet. New ones appear here.').waitFor()
   await send('feed-held', { external_id: 'a', title: 'First of the tide' })
   await rows(page).filter({ hasText: 'First of the tide' }).waitFor()
   await page.getByRole('button', { name: 'Pause' }).click()
@@ -79,7 +79,7 @@ test('a pause holds the list, the cursor goes on behind what is shown, and nothi
   assert.equal(next.status, 200, next.text)
   assert.equal(next.body.items.length, 1, 'the cursor is behind the first and before the second')
   assert.equal(await rows(page).count(), 1)
-  await page.getByRole('button', { name: 'Go on' }).click()
+  await page.getByRole('button', { name: 'Resume' }).click()
   await rows(page).filter({ hasText: 'Second of the tide' }).waitFor()
   assert.equal(await rows(page).count(), 2)
   await page.locator('.change-title', { hasText: 'Second of the tide' }).click()
@@ -92,7 +92,7 @@ test('who has scrolled down is not moved: what comes in waits for them', async (
   const many = Array.from({ length: 60 }, (_, i) => ({ external_id: `n${i}`, title: `Wave ${i}` }))
   await send('feed-scroll', ...many)
   const { page, faults } = await open('/changes', { key })
-  await page.getByText('Waiting for the next one, 60 events').waitFor()
+  await page.getByText('Waiting for new events, 60 events').waitFor()
   await until('the beginning is out of sight', async () => {
     await page.mouse.wheel(0, 3_000)
     return (await page.locator('li[aria-posinset="60"]').count()) === 1
@@ -106,9 +106,9 @@ test('who has scrolled down is not moved: what comes in waits for them', async (
 test('a server that goes away while the feed is followed: it goes on where it was, and nothing is missed', async () => {
   const key = await follower('feed-away')
   const { page } = await open('/changes', { key })
-  await page.getByText('Nothing yet: what changes appears here').waitFor()
+  await page.getByText('No events yet. New ones appear here.').waitFor()
   await server.stop()
-  await page.getByText('The server does not answer.').waitFor()
+  await page.getByText('The server is not responding.').waitFor()
   await server.start()
   await send('feed-away', { external_id: 'a', title: 'After the storm' })
   await rows(page).filter({ hasText: 'After the storm' }).waitFor()

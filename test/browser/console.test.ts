@@ -126,7 +126,7 @@ test('too many requests: the wait is shown, and what was asked comes after it', 
   await until('the wait was shown', async () => {
     await page.getByRole('button', { name: 'Look' }).click()
     return ((await page.evaluate('window.said')) as string[]).some((text) =>
-      /^Too many requests at the moment: going on in \d+ s\.$/.test(text),
+      /^Too many requests\. Continuing in \d+ s\.$/.test(text),
     )
   })
   await page.getByText('It is not found').waitFor()
@@ -142,14 +142,39 @@ test('a server that goes away is asked until it is back, and everything goes on'
   await world.server.stop()
   // A view that was not open before cannot even be loaded.
   await other.getByRole('link', { name: 'Documents', exact: true }).click()
-  await other.getByText('The server does not answer.').waitFor()
+  await other.getByText('The server is not responding.').waitFor()
   await page.getByLabel('Document id').fill('doc_x')
   await page.getByRole('button', { name: 'Look' }).click()
-  await page.getByText('The server does not answer.').waitFor()
+  await page.getByText('The server is not responding.').waitFor()
   await world.server.start()
   await page.getByText('It is not found').waitFor()
   await other.getByRole('heading', { name: 'Documents', exact: true }).waitFor()
   await until('the notice is gone', async () => (await page.locator('.trouble').innerText()) === '')
+})
+
+test('while the server is away no page says what it does not know, and each goes on when it is back', async () => {
+  const [search, documents, changes] = await Promise.all(
+    ['/search?q=xyzzyqq', '/documents', '/changes'].map(async (path) => (await open(path, { key: world.key })).page),
+  )
+  assert.ok(search && documents && changes)
+  await search.getByText('Nothing found.').waitFor()
+  await documents.getByText('Scroll for more.').waitFor()
+  await changes.getByText('Waiting for new events').waitFor()
+  await world.server.stop()
+  await search.getByRole('searchbox', { name: 'Search' }).fill('tidal power')
+  await search.locator('.summary', { hasText: /^Waiting for the server …$/ }).waitFor()
+  await changes.getByText(/^Waiting for the server … \d+ events$/).waitFor()
+  await documents.getByRole('group', { name: 'Dataset' }).getByLabel('news').check()
+  await documents.locator('.summary', { hasText: /^Waiting for the server …$/ }).waitFor()
+  // Wherever the reader is in a page, they see why it stands still.
+  await changes.mouse.wheel(0, 3_000)
+  await until('it was scrolled', async () => Number(await changes.evaluate('scrollY')) > 1_000)
+  const banner = await changes.getByText('The server is not responding.').boundingBox()
+  assert.ok(banner && banner.y >= 0 && banner.y < 100, JSON.stringify(banner))
+  await world.server.start()
+  await search.locator('.result').first().waitFor()
+  await documents.getByText(/^\d+ documents( so far)?, newest first/).waitFor()
+  await changes.getByText('Waiting for new events').waitFor()
 })
 
 const updated = await world.server.consumer(world.key, 'POST', '/v1/search', { query: 'ferry crews begin strike' })
@@ -172,8 +197,8 @@ const places: readonly (readonly [path: string, shown: string | RegExp, parts?: 
   ['/operate/runs?all=1', 'Those that are over'],
   ['/operate/usage', /Nothing was asked|Requests by day/],
   ['/operate/administrators', 'New administrator'],
-  ['/changes', 'Waiting for the next one'],
-  ['/documents', 'the newest first'],
+  ['/changes', 'Waiting for new events'],
+  ['/documents', 'newest first'],
   [`/documents/${updated.body.results[0].document_id}`, 'Correction: an earlier version'],
   ['/analysis', 'What to find'],
   ['/analysis/subscriptions', 'Subscriptions'],

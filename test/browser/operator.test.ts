@@ -492,7 +492,7 @@ test('a server that goes away while an operator looks: said, and everything goes
   await page.getByText('dataset.put').first().waitFor()
   await server.stop()
   await page.getByRole('link', { name: 'Datasets' }).click()
-  await page.getByText('The server does not answer.').waitFor()
+  await page.getByText('The server is not responding.').waitFor()
   await server.start()
   await page.getByRole('link', { name: 'video', exact: true }).waitFor()
   await until('the notice is gone', async () => (await page.locator('.trouble').innerText()) === '')

@@ -79,7 +79,7 @@ test('facets, days and ways to search narrow what is found; "back" widens it aga
   await page.reload()
   await page.getByRole('button', { name: /^Published from/ }).click()
   await page.getByText('Both', { exact: true }).click()
-  await page.getByText('Counted among the best candidates').waitFor()
+  await page.getByText('Counts cover only the best matches').waitFor()
   assert.equal(await facet('Topic').count(), 0, 'what only words can be narrowed by is not offered')
   await page.goBack()
   await facet('Topic').waitFor()

@@ -7,6 +7,7 @@ import type { ViewProps } from '../app/view-props.ts'
 import { AsCode } from '../shared/as-code.ts'
 import { type ChosenFilter, ChosenFilters } from '../shared/chosen-filters.ts'
 import { daysAgo } from '../shared/days-ago.ts'
+import { hasNothingToRead, NothingToRead } from '../shared/nothing-to-read.ts'
 import { useNames } from '../shared/use-names.ts'
 import { useNarrow } from '../shared/use-narrow.ts'
 import { WindowList } from '../shared/window-list.ts'
@@ -49,7 +50,13 @@ export function DocumentsView({ place }: ViewProps): ComponentChild {
         'div',
         { class: 'documents' },
         fault === null ? null : h('p', { class: 'notice bad', role: 'alert' }, fault),
-        h('p', { class: 'note summary', role: 'status' }, summaryOf(documents.length, isWhole, isBusy, fault !== null)),
+        hasNothingToRead()
+          ? h(NothingToRead, null)
+          : h(
+              'p',
+              { class: 'note summary', role: 'status' },
+              summaryOf(documents.length, isWhole, isBusy, fault !== null),
+            ),
         h(WindowList<Document>, {
           label: 'Documents',
           items: documents,

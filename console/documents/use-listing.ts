@@ -25,7 +25,8 @@ let kept: Listing | null = null
 
 export function useListing(query: Query, pageSize: number, isReturn: boolean) {
   const known = account.value
-  const key = JSON.stringify([query, known?.application_id])
+  // With the first document of all there is a listing.
+  const key = JSON.stringify([query, known?.application_id, known?.earliest_ingested_at === null])
   const listing = useMemo(() => {
     if (known === null) return null
     if (isReturn && kept?.key === key && kept.fault.peek() === null) return kept

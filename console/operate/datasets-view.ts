@@ -39,7 +39,7 @@ export function DatasetsView({ place }: ViewProps): ComponentChild {
     h(
       Standing,
       { fault, isKnown: body !== null, isEmpty: datasets.length === 0 },
-      'There is no dataset yet. Collectors send documents into one: make it first.',
+      'No datasets yet. Collectors send documents into a dataset: create one first.',
     ),
     datasets.length === 0
       ? null
@@ -123,7 +123,11 @@ function Deletion({ dataset, done, close }: DeletionProps): ComponentChild {
   return h(
     FormDialog,
     { title: `Delete ${id}`, action: 'Delete', isDangerous: true, submit: remove, close },
-    h('p', null, 'One that has documents or classifications, or that applications or collectors name, stays.'),
+    h(
+      'p',
+      null,
+      'A dataset that is still in use (documents, classifications, applications or collectors) is not deleted.',
+    ),
     h(
       'label',
       { class: 'check' },
@@ -134,7 +138,7 @@ function Deletion({ dataset, done, close }: DeletionProps): ComponentChild {
           isForced.value = !isForced.value
         },
       }),
-      'Erase its documents and delete it all the same; this cannot be undone',
+      'Erase its documents and delete it anyway. This cannot be undone.',
     ),
     isForced.value ? h(ConfirmDataset, { id }) : null,
   )

@@ -56,7 +56,7 @@ export function EntitlementEntry({
       title: fieldNames.datasets,
       all: known,
       chosen: draft.datasets,
-      none: 'There is no dataset yet: make one first.',
+      none: 'No datasets yet: create one first.',
       hint: (id) => (isDataset(id) ? null : 'does not exist'),
       choose: (value) => change({ datasets: toggle(draft.datasets, value) }),
     }),

@@ -1,6 +1,7 @@
 import { type ComponentChild, Fragment, h } from 'preact'
 import { health } from '../app/health.ts'
 import type { Finding, Indexing } from './answers.ts'
+import { FirstSteps } from './first-steps.ts'
 import { Head } from './head.ts'
 import { type Read, useRead } from './read.ts'
 import { Standing } from './standing.ts'
@@ -21,10 +22,17 @@ export function OverviewView(): ComponentChild {
     h(Head, { title: 'Overview', path: '/admin/v1/indexing' }),
     h(Attention, { indexing, doctor }),
     h(Standing, { fault: indexing.fault, isKnown: indexing.body !== null, isEmpty: false }),
-    indexing.body === null ? null : h(Tiles, { indexing: indexing.body }),
+    indexing.body === null
+      ? null
+      : isEmpty(indexing.body)
+        ? h(FirstSteps, null)
+        : h(Tiles, { indexing: indexing.body }),
     h(Traffic, null),
   )
 }
+
+const isEmpty = ({ indexed_documents: indexed, pending_documents: pending }: Indexing): boolean =>
+  indexed + pending === 0
 
 /** What is the matter, and what to do about it. */
 interface Trouble {

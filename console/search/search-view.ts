@@ -10,6 +10,7 @@ import { AsCode } from '../shared/as-code.ts'
 import { ChosenFilters } from '../shared/chosen-filters.ts'
 import type { Counted } from '../shared/counted.ts'
 import { FacetList } from '../shared/facet-list.ts'
+import { hasNothingToRead, NothingToRead } from '../shared/nothing-to-read.ts'
 import { dayInWords } from '../shared/words-of-time.ts'
 import { LiveTopUp } from './live-top-up.ts'
 import { ResultCard } from './result-card.ts'
@@ -73,13 +74,18 @@ export function SearchView({ place }: ViewProps): ComponentChild {
               unit: timeUnit,
               choose: (from, to) => change(search, { from, to }),
             }),
+        hasNothingToRead() ? h(NothingToRead, null) : null,
         isAsked ? h(LiveTopUp, { search }) : null,
         h(
           'p',
           { class: 'note summary', role: 'status' },
-          isAsked && found === null ? waitingFor(isBusy) : summaryOf(found, results.length, hasMore),
+          hasNothingToRead()
+            ? ''
+            : isAsked && found === null
+              ? waitingFor(isBusy)
+              : summaryOf(found, results.length, hasMore),
         ),
-        isAsked ? null : h(Suggestions, { choose: (query) => change(search, { query }) }),
+        isAsked || hasNothingToRead() ? null : h(Suggestions, { choose: (query) => change(search, { query }) }),
         h(
           'div',
           { class: 'results', 'aria-busy': isBusy },

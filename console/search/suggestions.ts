@@ -21,17 +21,13 @@ export function Suggestions({ choose }: { readonly choose: (query: string) => vo
   return h(
     'div',
     { class: 'empty' },
-    h(
-      'p',
-      null,
-      'Type, and results appear. The last word may be a beginning, and a word that matches nothing is corrected.',
-    ),
+    h('p', null, 'Results appear as you type. The last word may be incomplete; misspelt words are corrected.'),
     topics.value.length === 0
       ? null
       : h(
           'p',
           { class: 'suggestions' },
-          'Or begin with ',
+          'Try ',
           topics.value.map(({ value }) =>
             h(
               'button',

@@ -25,7 +25,8 @@ const budget = {
       minimum: tokenLimits.min,
       maximum: tokenLimits.max,
       default: tokenLimits.default,
-      description: 'The most that the answer may weigh. What does not fit is told by id, or begins at `next_offset`.',
+      description:
+        'The maximum size of the response. What does not fit is listed by ID, or continues at `next_offset`.',
     }),
   ),
 }
@@ -50,10 +51,12 @@ export const codes = (description: string) =>
   )
 
 export const time = (description: string) =>
-  Type.Optional(Type.String({ format: 'date-time', description: `${description} RFC 3339, as 2026-11-15T00:00:00Z.` }))
+  Type.Optional(
+    Type.String({ format: 'date-time', description: `${description} RFC 3339, such as 2026-11-15T00:00:00Z.` }),
+  )
 
 export const cursor = (description: string) =>
   Type.Optional(Type.String({ minLength: 1, maxLength: 4096, description }))
 
 export const listLength = (most: number, fallback: number) =>
-  Type.Integer({ minimum: 1, maximum: most, default: fallback, description: 'So many at most.' })
+  Type.Integer({ minimum: 1, maximum: most, default: fallback, description: 'The maximum number.' })

@@ -14,10 +14,10 @@ interface Account {
 export const account = tool(
   {
     name: 'account',
-    title: 'See what may be read',
+    title: 'See what this key can read',
     description:
-      'What this key may read (datasets, platforms, languages, fields), its limits, what it has used today, and from when to when documents came in. ' +
-      'Call it where something is refused, and once before you plan many calls. Conditions that are absent from an entitlement are open.',
+      'What this key can read (datasets, platforms, languages, fields), its limits, its usage today, and the period in which documents were ingested. ' +
+      'Call it when something is refused, and once before you plan many calls. A condition that is absent from an entitlement allows any value.',
     quotes: false,
     fields: {},
   },

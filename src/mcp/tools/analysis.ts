@@ -46,10 +46,10 @@ export const startAnalysis = tool(
     name: 'start_analysis',
     title: 'Start an analysis',
     description:
-      'Starts a computation over many documents and answers at once with a `run_id`; read it by `read_analysis`, after some seconds and then less and less often. ' +
+      'Starts a computation over many documents and returns at once with a `run_id`. Read it with `read_analysis`, after a few seconds and then less and less often. ' +
       '`clustering` finds the themes (parameters: min_cluster_size), `deduplication` finds copies (threshold), `knn_graph` finds the nearest neighbours of every passage (k, min_similarity), ' +
       '`feature_rollup` counts and sums by fields (by: 1 to 4 of dataset, platform, language, region, content_type, author, topic, tag, classification; bucket: day, week or month). ' +
-      'It takes time and storage: start one where `search` and `counts` cannot answer, and not the same one again. `account` tells which types the policy allows.',
+      'It takes time and storage: start one only if `search` and `counts` cannot answer, and never the same one twice. `account` says which types are allowed.',
     makes: true,
     quotes: false,
     fields: {
@@ -57,26 +57,27 @@ export const startAnalysis = tool(
       dataset_ids: Type.Array(Type.String({ minLength: 1, maxLength: 128 }), {
         minItems: 1,
         maxItems: 50,
-        description: 'The datasets that it is computed on.',
+        description: 'The datasets to analyse.',
       }),
       source_platforms: codes('Only these platforms.'),
       languages: codes('Only these languages, ISO 639-1 codes.'),
-      published_from: time('Published then or later.'),
-      published_to: time('Published before.'),
+      published_from: time('Published at this time or later.'),
+      published_to: time('Published before this time.'),
       parameters: Type.Optional(
         Type.Object(
           {},
           {
             additionalProperties: true,
             maxProperties: 10,
-            description: 'Of the type, as its description names them. All have defaults but `by` of `feature_rollup`.',
+            description:
+              'The parameters of the type, as listed in the tool description. All have defaults except `by` of `feature_rollup`.',
           },
         ),
       ),
       idempotency_key: Type.Optional(
         Type.String({
           pattern: claimKeyPattern,
-          description: 'Of your choice: the same call with the same key, within 24 hours, starts no second run.',
+          description: 'Any text: for 24 hours the same call with the same key does not start a second run.',
         }),
       ),
     },
@@ -94,17 +95,17 @@ export const readAnalysis = tool(
     name: 'read_analysis',
     title: 'Read an analysis',
     description:
-      'Without `run_id`: the runs of this key, newest first. With it: how the run is, and the names and sizes of its results once it has succeeded. ' +
-      'With `artifact` too: rows of that result from `offset` on, as `clusters` of a clustering, `groups` of a deduplication, `edges` of a knn_graph, `rollup` of a feature_rollup; go on with `next_offset`.',
+      'Without `run_id`: the runs of this application, newest first. With `run_id`: the status of the run and, once it has succeeded, the names and sizes of its results. ' +
+      'With `artifact` as well: rows of that result from `offset` on (`clusters` of clustering, `groups` of deduplication, `edges` of knn_graph, `rollup` of feature_rollup); continue with `next_offset`.',
     quotes: true,
     fields: {
-      run_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'As `start_analysis` told it.' })),
+      run_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'From `start_analysis`.' })),
       artifact: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'The name of a result.' })),
       offset: Type.Optional(
-        Type.Integer({ minimum: 0, maximum: 1_000_000_000, default: 0, description: 'The first row.' }),
+        Type.Integer({ minimum: 0, maximum: 1_000_000_000, default: 0, description: 'The first row to return.' }),
       ),
       limit: Type.Optional(listLength(100, rowsDefault)),
-      cursor: cursor('Without `run_id`: `next_cursor` of the answer before.'),
+      cursor: cursor('Without `run_id`: `next_cursor` of the previous response.'),
     },
   },
   async ({ run_id, artifact, offset = 0, limit, cursor: after }, api, tokens) => {

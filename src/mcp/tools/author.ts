@@ -20,15 +20,19 @@ export const author = tool(
     name: 'author',
     title: 'Look up an author',
     description:
-      'What is known of an author on a platform, and the documents of the window, the latest to come in first. `search` and `browse` tell `external_author_id`. ' +
-      'Without `created_from` and `created_to` it is about the last 24 hours; a window has 31 days at most, so look further back where nothing is found.',
+      'The profile of an author on a platform, and their documents in a time window, most recently ingested first. `search` and `browse` return `external_author_id`. ' +
+      'Without `created_from` and `created_to` the window is the last 24 hours; it is at most 31 days, so look further back if nothing is found.',
     quotes: true,
     fields: {
-      platform: Type.String({ minLength: 1, maxLength: 128, description: 'The code of the platform.' }),
-      external_author_id: Type.String({ minLength: 1, maxLength: 512, description: 'The ID of the author there.' }),
-      dataset_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'One dataset.' })),
-      created_from: time('Documents that came in then or later.'),
-      created_to: time('Documents that came in before.'),
+      platform: Type.String({ minLength: 1, maxLength: 128, description: 'The platform code.' }),
+      external_author_id: Type.String({
+        minLength: 1,
+        maxLength: 512,
+        description: 'The ID of the author on the platform.',
+      }),
+      dataset_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'Only this dataset.' })),
+      created_from: time('Documents ingested at this time or later.'),
+      created_to: time('Documents ingested before this time.'),
       limit: Type.Optional(listLength(50, documentsDefault)),
     },
   },

@@ -21,14 +21,14 @@ export const browse = tool(
     name: 'browse',
     title: 'Browse documents',
     description:
-      'Lists documents by exact conditions, the latest to come in first; use it for what is new, and for all of a topic, tag or category. It does not look into texts: for that use `search`. ' +
-      'Without `created_from` and `created_to` it is about the last 24 hours; a window has 31 days at most. Go on with `cursor` = `next_cursor`, all else unchanged.',
+      'Lists documents by exact conditions, most recently ingested first. Use it for what is new, and for everything with a topic, tag or category. It does not search in texts: use `search` for that. ' +
+      'Without `created_from` and `created_to` the window is the last 24 hours; it is at most 31 days. Continue with `cursor` = `next_cursor`, everything else unchanged.',
     quotes: true,
     fields: {
-      dataset_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'One dataset.' })),
+      dataset_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'Only this dataset.' })),
       source_platforms: codes('Only these platforms.'),
-      topics: codes('One of these topics, to the letter.'),
-      tags: codes('One of these tags, to the letter.'),
+      topics: codes('One of these topics, matched exactly.'),
+      tags: codes('One of these tags, matched exactly.'),
       classification_codes: codes('One of these categories.'),
       content_types: codes('Only these content types.'),
       created_from: time('Came in then or later.'),
@@ -39,11 +39,11 @@ export const browse = tool(
         Type.String({
           minLength: 1,
           maxLength: 4096,
-          description: 'The one document with this address or id, to the letter; needs no window. Not a search.',
+          description: 'Look up one document by its URL or ID; needs no window. Not a search.',
         }),
       ),
       limit: Type.Optional(listLength(50, documentsDefault)),
-      cursor: cursor('`next_cursor` of the answer before.'),
+      cursor: cursor('`next_cursor` of the previous response.'),
     },
   },
   async ({ ...asked }, api, tokens) =>

@@ -31,16 +31,16 @@ const tokensOfRest = 100
 export const changes = tool(
   {
     name: 'changes',
-    title: 'Read what changed',
+    title: 'Read what has changed',
     description:
-      'What happened to documents since a cursor, in order, nothing left out. To follow what comes: call once with `start` = `latest` and keep `next_cursor`, which is your place; later call with `cursor` = that, until `events` is empty. ' +
-      'Events have ids alone; read what you need by `read_document`. A cursor goes with the same conditions; it is good for 30 days.',
+      'What has happened to documents since a cursor, in order and complete. To follow new events: call once with `start` = `latest` and keep `next_cursor`; later call with `cursor` set to it, until `events` is empty. ' +
+      'Events carry only IDs; read what you need with `read_document`. A cursor needs the same conditions and is valid for 30 days.',
     quotes: true,
     fields: {
-      cursor: cursor('`next_cursor` of the answer before.'),
+      cursor: cursor('`next_cursor` of the previous response.'),
       start: Type.Optional(
         choice(['earliest', 'latest'], {
-          description: 'Without a cursor: from the earliest event that is kept, or from now on.',
+          description: 'Without a cursor: start at the earliest event that is kept, or from now on.',
         }),
       ),
       event_type: Type.Optional(
@@ -48,7 +48,7 @@ export const changes = tool(
           minItems: 1,
           maxItems: eventTypes.length,
           uniqueItems: true,
-          description: 'Only these; the first three when absent.',
+          description: 'Only these types. Default: the first three.',
         }),
       ),
       dataset_id: codes('Only these datasets.'),

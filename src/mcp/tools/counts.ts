@@ -25,28 +25,28 @@ export const counts = tool(
     name: 'counts',
     title: 'Count documents by a field',
     description:
-      'Counts documents by the values of a field, exactly, and in `documents` all of them, also those that have no value in it: how many, where from, in which languages, on which days. ' +
-      'With `query` those that match it by words, the most frequent values first; without it everything that may be read, ordered by value, for the fields ' +
-      `${listable.join(', ')}. Use it to learn which values a condition can have before you filter by them, and for trends (\`published_at\` with \`bucket\`).`,
+      'Counts documents exactly by the values of a field; `documents` counts all of them, including those without a value. Use it for how many, where from, in which languages, on which days. ' +
+      'With `query`, it counts the documents that match its words, most frequent values first; without, everything the key can read, ordered by value, for the fields ' +
+      `${listable.join(', ')}. Also use it to learn which values exist before you filter by them, and for trends (\`published_at\` with \`bucket\`).`,
     quotes: true,
     fields: {
-      by: choice(fields, { description: 'The field.' }),
+      by: choice(fields, { description: 'The field to count by.' }),
       query: Type.Optional(
-        Type.String({ minLength: 1, maxLength: 1000, description: 'As `query` of `search` in keyword mode.' }),
+        Type.String({ minLength: 1, maxLength: 1000, description: 'Like `query` of `search` in keyword mode.' }),
       ),
       bucket: Type.Optional(
-        choice(['day', 'week', 'month'], { default: 'day', description: 'Of `published_at`, in UTC.' }),
+        choice(['day', 'week', 'month'], { default: 'day', description: 'The interval for `published_at`, in UTC.' }),
       ),
-      datasets: codes('Only these datasets; without `query` one at most.'),
+      datasets: codes('Only these datasets; at most one without `query`.'),
       platforms: codes('With `query`: only these platforms.'),
       languages: codes('With `query`: only these languages.'),
-      published_from: time('With `query`: published then or later.'),
+      published_from: time('With `query`: published at this time or later.'),
       published_to: time('With `query`: published before.'),
       prefix: Type.Optional(
         Type.String({
           minLength: 1,
           maxLength: 512,
-          description: 'Without `query`: values that begin so, to the letter.',
+          description: 'Without `query`: only values that start with this, case included.',
         }),
       ),
       limit: Type.Optional(listLength(100, valuesDefault)),

@@ -31,16 +31,16 @@ export const readDocument = tool(
     name: 'read_document',
     title: 'Read a document',
     description:
-      'The text of one document with what is known about it; `left_out` says how many values of what did not fit into `max_tokens`. A long text comes in parts: go on with `offset` = `next_offset` until that is absent. ' +
-      'Ids come from `search`, `browse`, `changes` and `author`.',
+      'The text of one document, with its metadata; `left_out` counts the values that did not fit into `max_tokens`. A long text comes in parts: continue with `offset` = `next_offset` until it is absent. ' +
+      'IDs come from `search`, `browse`, `changes` and `author`.',
     quotes: true,
     fields: {
-      document_id: Type.String({ minLength: 1, maxLength: 128, description: 'As another tool told it: doc_…' }),
+      document_id: Type.String({ minLength: 1, maxLength: 128, description: 'From another tool: doc_…' }),
       version_id: Type.Optional(
-        Type.String({ minLength: 1, maxLength: 128, description: 'An earlier text; the current one when absent.' }),
+        Type.String({ minLength: 1, maxLength: 128, description: 'An earlier version. Default: the current one.' }),
       ),
       offset: Type.Optional(
-        Type.Integer({ minimum: 0, maximum: 1_000_000_000, default: 0, description: 'Where in the text to begin.' }),
+        Type.Integer({ minimum: 0, maximum: 1_000_000_000, default: 0, description: 'Where in the text to start.' }),
       ),
     },
   },

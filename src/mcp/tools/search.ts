@@ -28,35 +28,41 @@ export const search = tool(
     name: 'search',
     title: 'Search documents',
     description:
-      'Finds documents by what they say, best first, each with a passage of up to 500 characters. Use it first for any question about the content. ' +
-      'Mode `hybrid` (the default) takes a question or phrase in natural language; `keyword` is for exact names, codes and quotations: bare words are alternatives, "…" is a phrase, +word must be there, -word must not. ' +
+      'Finds documents by content, best first, each with a passage of up to 500 characters. Use it first for any question about the content. ' +
+      'Mode `hybrid` (the default) takes a question or phrase in natural language; `keyword` is for exact names, codes and quotations: words are combined with OR, "…" is a phrase, +word must occur, -word must not. ' +
       'A passage is not the whole text: before you state what a document says, call `read_document` with its `document_id`. ' +
-      'Few or no results: use fewer or other words, leave conditions out, or see by `counts` which values there are. For how many documents match, use `counts`, not the length of this list.',
+      'If there are few or no results, use fewer or other words, drop conditions, or check with `counts` which values exist. To find out how many documents match, use `counts`, not the length of this list.',
     quotes: true,
     fields: {
       query: Type.String({ minLength: 1, maxLength: 1000, description: 'What to look for.' }),
-      mode: Type.Optional(choice(['hybrid', 'keyword', 'vector'], { description: '`vector` is by meaning alone.' })),
-      datasets: codes('Only these datasets; `account` tells which there are.'),
+      mode: Type.Optional(
+        choice(['hybrid', 'keyword', 'vector'], { description: '`vector` searches by meaning only.' }),
+      ),
+      datasets: codes('Only these datasets; `account` lists them.'),
       platforms: codes('Only these platforms.'),
       languages: codes('Only these languages, ISO 639-1 codes such as en.'),
-      published_from: time('Published then or later.'),
-      published_to: time('Published before.'),
+      published_from: time('Published at this time or later.'),
+      published_to: time('Published before this time.'),
       topics: codes('Keyword mode: one of these topics, to the letter.'),
       tags: codes('Keyword mode: one of these tags, to the letter.'),
       classification_codes: codes('Keyword mode: one of these categories.'),
       external_author_id: Type.Optional(
-        Type.String({ minLength: 1, maxLength: 512, description: 'Keyword mode: of one author; needs one platform.' }),
+        Type.String({
+          minLength: 1,
+          maxLength: 512,
+          description: 'Keyword mode: only this author; needs exactly one platform.',
+        }),
       ),
       sort: Type.Optional(
         choice(['relevance', 'published_at', '-published_at', '-score'], {
-          description: 'Keyword mode: `-published_at` has the newest first.',
+          description: 'Keyword mode: `-published_at` puts the newest first.',
         }),
       ),
       typo: Type.Optional(
-        choice(['off', 'auto', 'always'], { description: 'Keyword mode: `auto` mends mistyped words.' }),
+        choice(['off', 'auto', 'always'], { description: 'Keyword mode: `auto` corrects misspelt words.' }),
       ),
       limit: Type.Optional(listLength(50, resultsDefault)),
-      cursor: cursor('Keyword mode: `cursor` of the answer before, all else unchanged, for the results behind it.'),
+      cursor: cursor('Keyword mode: `cursor` of the previous response for the next page; everything else unchanged.'),
     },
   },
   async ({ mode, ...asked }, api: Api, tokens) => {

@@ -5,17 +5,25 @@ import { fieldPermissions } from './scope.ts'
 
 const code = (description: string) =>
   Type.String({ minLength: 1, maxLength: 128, pattern: printablePattern, description })
-const codes = (what: string) => Type.Array(code(what), { minItems: 1, maxItems: 1000, uniqueItems: true })
+const codes = (what: string, description: string) =>
+  Type.Array(code(what), { minItems: 1, maxItems: 1000, uniqueItems: true, description })
 
 /** One line of what an application may read. A list that is absent means "any". */
 export const EntitlementInput = named(
   'EntitlementRequest',
   Type.Object(
     {
-      datasets: Type.Array(code('a dataset ID'), { minItems: 1, maxItems: 1000, uniqueItems: true }),
-      platforms: Type.Optional(codes('a platform code')),
-      languages: Type.Optional(Type.Array(storedLanguage, { minItems: 1, maxItems: 1000, uniqueItems: true })),
-      regions: Type.Optional(codes('a region code')),
+      datasets: codes('a dataset ID', 'The datasets it allows.'),
+      platforms: Type.Optional(codes('a platform code', 'Only documents from these platforms.')),
+      languages: Type.Optional(
+        Type.Array(storedLanguage, {
+          minItems: 1,
+          maxItems: 1000,
+          uniqueItems: true,
+          description: 'Only documents in these languages.',
+        }),
+      ),
+      regions: Type.Optional(codes('a region code', 'Only documents from these regions.')),
       published_from: Type.Optional(
         Type.String({ format: 'date-time', description: 'Only documents published at this time or later.' }),
       ),

@@ -26,6 +26,7 @@ export const RequestParameters = Type.Unsafe<Readonly<Record<string, unknown>>>(
   additionalProperties: true,
   [describedBy]: Type.Union(
     parameterEntries.map(([type, parameters]) => named(parametersOf(type), Type.Object(parameters, strict))),
+    { description: 'The parameters of the chosen `analysis_type`.' },
   ),
 })
 

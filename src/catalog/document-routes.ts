@@ -213,7 +213,11 @@ export function documentRoutes(app: TypedApp, store: CatalogStore, cursors: Curs
           'BatchGetRequest',
           Type.Object(
             {
-              document_ids: Type.Array(idOf('document'), { minItems: 1, maxItems: 200 }),
+              document_ids: Type.Array(idOf('document'), {
+                minItems: 1,
+                maxItems: 200,
+                description: 'The documents to read.',
+              }),
             },
             strict,
           ),

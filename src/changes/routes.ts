@@ -7,7 +7,7 @@ import { takeQuota } from '../http/take-quota.ts'
 import type { TypedApp } from '../http/typed-app.ts'
 import { Type } from '../schema-types.ts'
 import { parseOptionalTime } from '../time.ts'
-import { choice, dateTime, named, pageSize, strict } from '../validation.ts'
+import { choice, named, pageSize, strict } from '../validation.ts'
 import { type ChangeLog, eventTypes, isEventType, plainEventTypes } from './change-log.ts'
 import type { ChangeSignal } from './change-signal.ts'
 import { feedBinding } from './feed-binding.ts'
@@ -24,7 +24,7 @@ const Event = named(
     {
       sequence: Type.Integer({ description: 'Position in the single sequence of the instance; strictly increasing.' }),
       event_id: Type.String({ description: 'Unique. Use it to handle events idempotently.' }),
-      schema_version: Type.Integer(),
+      schema_version: Type.Integer({ description: 'The version of this event format: 1.' }),
       event_type: choice(eventTypes, {
         description:
           '`document.created`; `document.version.created`: title or body changed; `document.metrics.updated`: score or metrics changed. ' +
@@ -40,9 +40,12 @@ const Event = named(
           description: 'The name of a changed field. In `document.updated`, of a field of the document object.',
         }),
       ),
-      occurred_at: dateTime,
-      observed_at: dateTime,
-      ingested_at: dateTime,
+      occurred_at: Type.String({
+        format: 'date-time',
+        description: 'For created documents the publication time, if known; otherwise `observed_at`.',
+      }),
+      observed_at: Type.String({ format: 'date-time', description: 'When the collector saw it.' }),
+      ingested_at: Type.String({ format: 'date-time', description: 'When it was stored.' }),
     },
     {
       description:

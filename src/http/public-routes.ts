@@ -47,7 +47,11 @@ export function publicRoutes(
   app.addSchema(ErrorSchema)
   // Made when it is first asked for; it does not change while the process runs.
   let description: ReturnType<typeof describe> | null = null
-  const about = (summary: string) => ({ tags: ['Service'], summary })
+  const about = (summary: string, description?: string) => ({
+    tags: ['Service'],
+    summary,
+    ...(description === undefined ? {} : { description }),
+  })
   const open = (operation: 'health.live' | 'health.ready' | 'openapi.read') =>
     ({ isPublic: true, operation, invalid: 'invalid_request' }) as const
 
@@ -56,7 +60,7 @@ export function publicRoutes(
     {
       config: open('health.live'),
       schema: {
-        ...about('Liveness probe'),
+        ...about('Liveness probe', 'The process is running. Needs no credential.'),
         response: { 200: named('Liveness', Type.Object({ status: Type.Literal('ok') })) },
       },
     },
@@ -67,7 +71,13 @@ export function publicRoutes(
     '/readyz',
     {
       config: open('health.ready'),
-      schema: { ...about('Readiness probe'), response: { 200: Ready, 503: Ready } },
+      schema: {
+        ...about(
+          'Readiness probe',
+          'Whether the instance can answer requests, with the result of each check; 503 if not. Needs no credential.',
+        ),
+        response: { 200: Ready, 503: Ready },
+      },
     },
     async (_request, reply) => {
       const all = await lookAtAll()
@@ -82,7 +92,7 @@ export function publicRoutes(
     {
       config: open('openapi.read'),
       schema: {
-        ...about('Get the OpenAPI description'),
+        ...about('Get the OpenAPI description', 'This description, as JSON. Needs no credential.'),
         response: {
           200: Type.Unknown(),
           304: Type.Null({ description: 'Not modified: `If-None-Match` has its current tag.' }),

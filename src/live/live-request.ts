@@ -39,7 +39,12 @@ export const LiveQueryBody = named(
         maxItems: 1,
         description: 'Exactly one dataset. Collected documents are stored there.',
       }),
-      platforms: Type.Array(platform, { minItems: 1, maxItems: limits.platformsMax, uniqueItems: true }),
+      platforms: Type.Array(platform, {
+        minItems: 1,
+        maxItems: limits.platformsMax,
+        uniqueItems: true,
+        description: 'The platforms to collect from.',
+      }),
       ...liveFields,
     },
     strict,

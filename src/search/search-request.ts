@@ -121,7 +121,10 @@ export const SearchBody = named('HistorySearchRequest', Type.Object(fields, stri
 export const searchBodyOf = (mode: Mode) =>
   named(
     `${mode.charAt(0).toUpperCase()}${mode.slice(1)}SearchRequest`,
-    Type.Object({ ...fields, mode: Type.Optional(choice([mode], { default: mode })) }, strict),
+    Type.Object(
+      { ...fields, mode: Type.Optional(choice([mode], { default: mode, description: 'Given by the path.' })) },
+      strict,
+    ),
   )
 export const SearchWithLiveBody = named(
   'SearchRequest',

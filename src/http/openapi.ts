@@ -55,7 +55,7 @@ request that failed does not use up its key. Every 201 and 202 has a \`Location\
 **Concurrent edits.** What operators replace as a whole comes with an \`ETag\`. Send it back as \`If-Match\` with your change: if
 somebody else has changed the resource since you read it, nothing is changed and the answer is 412 \`precondition_failed\`.
 
-**Additions.** Whatever is marked *Addition* goes beyond the base interface. You can ignore it: a request that does not use it
+**Additions.** Whatever is marked “Addition” goes beyond the base interface. You can ignore it: a request that does not use it
 is answered as if it did not exist.
 
 **Bodies** may be compressed (\`Content-Encoding\`: gzip, deflate, br or zstd). A body that does not arrive in time is 408. JSON

@@ -56,7 +56,7 @@ async function ask(place: string, env: Readonly<Record<string, string | undefine
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
   try {
     const greeted = new Promise<void>((resolve) => {
-      child.stdout.on('data', () => said.includes('Ctrl-C ends it') && resolve())
+      child.stdout.on('data', () => said.includes('Ctrl-C stops it') && resolve())
     })
     await Promise.race([
       greeted,

@@ -4,8 +4,6 @@ export interface Greeted {
   readonly address: string
   /** Of a consumer of the sample data. */
   readonly key: string
-  /** Where it was made just now. */
-  readonly adminToken: string | null
   readonly sampleSince: number
   /** Signs in with that key, once. */
   readonly signInCode: string
@@ -16,21 +14,19 @@ export const signInAddress = ({ address, signInCode }: Pick<Greeted, 'address' |
   `${address}/sign-in#${signInCode}`
 
 export function greeting(greeted: Greeted): string {
-  const { address, key, adminToken, sampleSince } = greeted
+  const { address, key, sampleSince } = greeted
   return `
-  Tidemark is up at ${address}  (reference: ${address}/docs)
-${adminToken === null ? '' : `\n  Admin token, shown only once: ${adminToken}\n`}
-  Look at the sample in a browser; this address signs in, once, within an hour:
+  Open the sample in a browser; this address signs you in, once, within an hour:
     ${signInAddress(greeted)}
 
   A consumer key for the sample data: ${key}
 
-  Three lines to try:
+  Three commands to try:
 ${linesToTry(address, key, sampleSince)
   .map((line) => `    ${line}`)
   .join('\n')}
 
-  Ctrl-C ends it; the data stays.
+  Ctrl-C stops it; the data stays.
 `
 }
 

@@ -8,8 +8,8 @@ import { untilSignal, workThenClose } from './shutdown.ts'
 import { waitForIndex } from './wait-for-index.ts'
 
 export function start(program: Command, context: Context): void {
-  const command = program.command('start').description('serve with the sample data loaded, and say how to begin')
-  command.option('--open', 'show the console in a browser, signed in')
+  const command = program.command('start').description('Serve with sample data, and print how to try it.')
+  command.option('--open', 'open the console in a browser, signed in')
   addSettingFlags(command).action(async (options: Record<string, unknown>) => {
     // A person looks at this terminal: only what went wrong is logged, unless they ask for more.
     const config = context.config({
@@ -22,22 +22,17 @@ export function start(program: Command, context: Context): void {
     const instance = await openInstance(config)
     const ended = untilSignal()
     await workThenClose(instance, async () => {
-      const { madeAdminToken } = instance
-      const begun = (async () => {
-        const sample = await loadSample(instance)
-        // Every way to search has its answers from the first request on. What an operator brought is not waited for.
-        if (sample.documents > 0 && instance.indexBacklog !== null) await waitForIndex(instance.indexBacklog, ended)
-        const signInCode = instance.signInCodes.issue(sample.key)
-        return { address: await instance.listen(), adminToken: madeAdminToken, signInCode, ...sample }
-      })()
-      const greeted = await begun.catch((error: unknown) => {
-        // It is kept from now on and will not be shown again, whatever else failed.
-        if (madeAdminToken !== null) context.say(`Admin token, shown only once: ${madeAdminToken}`)
-        throw error
-      })
+      // Before listening, which may still fail: the token is kept from now on and will not be shown again.
+      if (instance.madeAdminToken !== null) context.say(`\n  Admin token, shown only once: ${instance.madeAdminToken}`)
+      const address = await instance.listen()
+      context.say(`\n  Tidemark is up at ${address}  (reference: ${address}/docs)\n`)
+      const sample = await loadSample(instance)
+      // Every printed line has its answer, in every way to search. What an operator brought is not waited for.
+      if (sample.documents > 0 && instance.indexBacklog !== null) await waitForIndex(instance.indexBacklog, ended)
+      const greeted = { address, signInCode: instance.signInCodes.issue(sample.key), ...sample }
       context.say(greeting(greeted))
       const fault = options.open === true ? await openInBrowser(signInAddress(greeted)) : null
-      if (fault !== null) context.say(`The browser was not opened: ${fault}`)
+      if (fault !== null) context.say(`Could not open a browser: ${fault}`)
       await ended
       context.say('closing …')
     })

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { adminToken, freshFolder, startTidemark } from '../acceptance/harness.ts'
+import { adminToken, freshFolder, noVectors, startTidemark } from '../acceptance/harness.ts'
 import { launchBrowser } from '../browser/console-world.ts'
 import { findChromium } from '../browser/find-chromium.ts'
 import { until } from '../support/until.ts'
@@ -75,7 +75,7 @@ test('start: every line that it prints has an answer from the first request on, 
   const dataDir = freshFolder()
   const running = await startTidemark(['start'], { dataDir })
   t.after(() => running.kill9())
-  const [, greeting] = await running.printed(/(Tidemark is up at [\s\S]+) Ctrl-C ends it/)
+  const [, greeting] = await running.printed(/(Tidemark is up at [\s\S]+) Ctrl-C stops it/)
   const lines = greeting!.split('\n').filter((line) => line.trim().startsWith('curl '))
   assert.equal(lines.length, 3)
 
@@ -147,12 +147,12 @@ test('start: every line that it prints has an answer from the first request on, 
   running.signal('SIGINT')
   const { code, stderr } = await running.ended
   assert.equal(code, 0, stderr)
-  assert.match(stderr, /100 % {2}making the sample searchable/)
+  assert.match(stderr, /100 % {2}indexing the sample/)
 
   const desktop = fakeDesktop()
   const later = await startTidemark(['start', '--open'], { dataDir, env: { PATH: desktop.path } })
   t.after(() => later.kill9())
-  const [printed] = await later.printed(/Tidemark is up at [\s\S]+Ctrl-C ends it/)
+  const [printed] = await later.printed(/Tidemark is up at [\s\S]+Ctrl-C stops it/)
   const [searchAgain] = printed!.split('\n').filter((line) => line.trim().startsWith('curl '))
   assert.equal((await asked(searchAgain!)).body.results.length, 3)
   const addressAgain = /up at (\S+)/.exec(printed!)![1]!
@@ -171,6 +171,23 @@ test('start: every line that it prints has an answer from the first request on, 
   later.signal('SIGINT')
   const second = await later.ended
   assert.equal(second.code, 0, second.stderr)
-  assert.doesNotMatch(second.stderr, /making the sample searchable/, 'nothing is loaded, nothing waited for')
+  assert.doesNotMatch(second.stderr, /indexing the sample/, 'nothing is loaded, nothing waited for')
   assert.match(second.stdout, new RegExp(`created_from=${new Date(from!).toISOString().slice(0, 10)}T00:00:00Z`))
+})
+
+test('start: the address is there, and answers, while the sample is still made searchable', async (t) => {
+  // Nobody makes vectors, which is waited for.
+  const running = await startTidemark(['start'], { env: noVectors })
+  t.after(() => running.kill9())
+  let isGreeted = false
+  const greeted = running.printed(/Ctrl-C stops it/).then(() => {
+    isGreeted = true
+  })
+  const [, address] = await running.printed(/Tidemark is up at (\S+)/)
+  assert.equal((await fetch(`${address}/healthz`)).status, 200)
+  await running.printed(/indexing the sample/)
+  assert.equal(isGreeted, false)
+  running.signal('SIGINT')
+  await greeted
+  assert.equal((await running.ended).code, 0)
 })

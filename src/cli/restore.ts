@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { totalBytes } from '../operator/backup-manifest.ts'
-import { restoreBackup } from '../operator/restore-backup.ts'
+import { checkTarget, restoreBackup } from '../operator/restore-backup.ts'
 import { artifactFilesOf } from '../storage/artifact-stores.ts'
 import { findBackup } from '../storage/backup-places.ts'
 import { indexHomeOf } from '../storage/index-homes.ts'
@@ -32,6 +32,8 @@ export function restore(program: Command, context: Context): void {
         removeIndex: () => indexHomeOf(config, null).remove(),
       }
       const force = options.force === true
+      // A backup in a bucket is fetched before it is opened.
+      await checkTarget(parts, { force })
       const { place, name } = await findBackup(from)
       const { manifest, access, tokenChanged } = await place.open(
         name,

@@ -76,7 +76,7 @@ suite('a damaged backup is refused before anything is touched', () => {
   afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
   const touched = (): never => assert.fail('something is touched')
-  const restore = () => {
+  const restore = (changes: Partial<RestoreParts> = {}, force = true) => {
     const parts: RestoreParts = {
       dataDir: join(folder, 'data'),
       artifacts: { draftPath: touched, keep: touched },
@@ -85,8 +85,9 @@ suite('a damaged backup is refused before anything is touched', () => {
       removeStoreLog: touched,
       prepareStore: touched,
       removeIndex: touched,
+      ...changes,
     }
-    return restoreBackup(join(folder, 'backup'), parts, { force: true }, () => {})
+    return restoreBackup(join(folder, 'backup'), parts, { force }, () => {})
   }
   const flip = (path: string): void => {
     const bytes = readFileSync(inBackup(path))
@@ -114,10 +115,24 @@ suite('a damaged backup is refused before anything is touched', () => {
   for (const [what, message, damage] of damages) {
     test(what, async () => {
       damage()
-      await assert.rejects(restore, { message })
+      await assert.rejects(restore(), { message })
       assert.ok(!existsSync(join(folder, 'data')))
     })
   }
 
-  test('none of it: the restore goes on', () => assert.rejects(restore, { message: 'something is touched' }))
+  test('none of it: the restore goes on', () => assert.rejects(restore(), { message: 'something is touched' }))
+
+  test('a folder that cannot be used is refused before the backup is read', async () => {
+    const untouched = { refuseInUse: () => {} }
+    flip('tidemark.sqlite')
+    const file = join(folder, 'file')
+    writeFileSync(file, '')
+    await assert.rejects(restore({ ...untouched, dataDir: file }), /file is not a folder/)
+    await assert.rejects(restore({ ...untouched, dataDir: join(file, 'data') }), /cannot write to .* \(ENOTDIR\)/)
+    await assert.rejects(restore({ ...untouched, dataDir: folder }, false), /is not empty: .* --force/)
+    const inUse = () => {
+      throw new Error('in use')
+    }
+    await assert.rejects(restore({ dataDir: folder, refuseInUse: inUse }), /in use/)
+  })
 })

@@ -1,7 +1,7 @@
 /**
  * A backup in place of what a data folder holds, all or nothing.
  *
- * 1. Everything in the backup is checked, before anything is touched.
+ * 1. The folder is checked, then everything in the backup, before anything is touched.
  * 2. It is copied into `restore.partial` in the data folder, the store first, and artifacts beside the others as drafts;
  *    all of it is checked again on the way. In the copy of the store keys end that the store in the data folder knows to
  *    be over (`carry-over.ts`).
@@ -12,8 +12,8 @@
  *    token and no store, and `finishRestore`, at the next start, does the rest.
  */
 import { createHash } from 'node:crypto'
-import { createReadStream, createWriteStream, existsSync } from 'node:fs'
-import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { constants, createReadStream, createWriteStream, existsSync } from 'node:fs'
+import { access, mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { adminTokenFile, artifactFolder, restoreFolder, storeFile } from '../data-folder.ts'
@@ -83,26 +83,20 @@ export async function restoreBackup(
       `the backup was made by a newer version of Tidemark (${manifest.tidemark}, schema ${manifest.schema}, this version knows ${parts.newestSchema}): restore it with that version`,
     )
   }
+  await checkTarget(parts, options)
   await checkFiles(from, manifest, report)
   await makeFolder(dataDir)
-  parts.refuseInUse()
-  const found = (await readdir(dataDir)).filter((name) => !leftByRestore.includes(name))
-  if (found.length > 0 && !options.force) {
-    throw new BackupError(
-      `${dataDir} is not empty: set TIDEMARK_DATA_DIR to another folder, or replace what is there with --force`,
-    )
-  }
   const staged = staging(dataDir)
   const artifacts = manifest.files.flatMap(({ path, bytes, sha256 }) => {
     const artifactId = artifactIdOf(path)
     return artifactId === null ? [] : [{ artifactId, bytes, sha256 }]
   })
   await removeStaged(staged)
-  let access: RestoredAccess
+  let carriedOver: RestoredAccess
   let tokenChanged: boolean
   try {
     await stage(from, manifest, parts, report)
-    access = await parts.prepareStore(join(staged, storeFile), manifest)
+    carriedOver = await parts.prepareStore(join(staged, storeFile), manifest)
     tokenChanged = await differ(join(dataDir, adminTokenFile), join(staged, adminTokenFile))
     await giveStagedToOwner(
       parts,
@@ -122,7 +116,36 @@ export async function restoreBackup(
   }
   await syncFolder(dataDir)
   await finishRestore(dataDir)
-  return { manifest, access, tokenChanged }
+  return { manifest, access: carriedOver, tokenChanged }
+}
+
+/** Refuses a folder that a backup cannot be restored into: before all of a large backup, or of one in a bucket, is read. */
+export async function checkTarget(
+  { dataDir, refuseInUse }: Pick<RestoreParts, 'dataDir' | 'refuseInUse'>,
+  { force }: { readonly force: boolean },
+): Promise<void> {
+  await mustBeWritable(dataDir)
+  if (!existsSync(dataDir)) return
+  refuseInUse()
+  const found = (await readdir(dataDir)).filter((name) => !leftByRestore.includes(name))
+  if (found.length > 0 && !force) {
+    throw new BackupError(
+      `${dataDir} is not empty: set TIDEMARK_DATA_DIR to another folder, or replace what is there with --force`,
+    )
+  }
+}
+
+/** Where it is not there yet, the folder that it is to be made in. */
+async function mustBeWritable(folder: string): Promise<void> {
+  try {
+    if (!(await stat(folder)).isDirectory()) throw new BackupError(`${folder} is not a folder`)
+    await access(folder, constants.W_OK | constants.X_OK)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT' && dirname(folder) !== folder) return mustBeWritable(dirname(folder))
+    if (code === undefined) throw error
+    throw new BackupError(`this user cannot write to ${folder} (${code})`)
+  }
 }
 
 /** Both are there, and say different things. */

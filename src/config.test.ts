@@ -71,7 +71,7 @@ test('all faults are reported together, unknown settings among them, and no secr
   })
   assert.equal(faults.length, 4)
   assert.ok(!faults.join().includes('hush'))
-  assert.match(faults.at(-1)!, /^TIDEMARK_PROT is set, but there is no such setting; there are: TIDEMARK_HOST/)
+  assert.match(faults.at(-1)!, /^TIDEMARK_PROT is not a known setting; the settings are: TIDEMARK_HOST/)
   assert.deepEqual(faultsOf({ PATH: '/bin', TIDEMARKISH: 'x' }), [])
 })
 
@@ -105,10 +105,10 @@ test('every variable that the README, the documents and the pages tell people to
   }
   assert.ok(named.has('TIDEMARK_KEY') && named.has('TIDEMARK_COLLECTOR_KEY') && named.has('TIDEMARK_PORT'))
   for (const name of named) {
-    assert.doesNotMatch(faultsOf({ [name]: 'x' }).join(), /no such setting/, name)
+    assert.doesNotMatch(faultsOf({ [name]: 'x' }).join(), /not a known setting/, name)
   }
   for (const name of ['TIDEMARK_KEYS', 'TIDEMARK_ADMIN_KEY']) {
-    assert.match(faultsOf({ [name]: 'x' }).join(), /no such setting/, name)
+    assert.match(faultsOf({ [name]: 'x' }).join(), /not a known setting/, name)
   }
 })
 

@@ -64,25 +64,25 @@ const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   },
   port: {
     fallback: '8080',
-    about: 'the port to listen on; 0 takes any free one',
+    about: 'the port to listen on; 0 for any free port',
     expected: 'a whole number from 0 to 65535',
     parse: integer(0, 65_535),
   },
   dataDir: {
     fallback: './data',
-    about: 'the folder that holds everything the instance keeps',
+    about: 'the folder for all data of the instance',
     expected: 'the path of a folder',
     parse: (text) => (text.trim() === '' || text.includes('\0') ? undefined : resolve(text)),
   },
   adminToken: {
     fallback: null,
-    about: 'the admin token; made and printed once when absent',
+    about: 'the admin token; if not set, one is created and printed once',
     expected: '16 to 256 printable characters without spaces',
     parse: (text) => (/^[\x21-\x7e]{16,256}$/.test(text) ? text : undefined),
   },
   databaseUrl: {
     fallback: null,
-    about: 'a PostgreSQL database (14 or later) to keep everything in; the embedded store when absent',
+    about: 'a PostgreSQL database (14 or later) for all data; if not set, the embedded store',
     expected: 'an address such as postgres://user:password@host:5432/tidemark?sslmode=verify-full',
     parse: (text) => {
       const url = /^postgres(ql)?:\/\//.test(text) ? URL.parse(text) : null
@@ -91,13 +91,13 @@ const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   },
   databaseConnectionsMax: {
     fallback: '10',
-    about: 'connections this process opens to the database at most, two further ones apart',
+    about: 'maximum connections of this process to the database, plus two',
     expected: 'a whole number from 2 to 1000',
     parse: integer(2, 1000),
   },
   roles: {
     fallback: 'api,worker',
-    about: 'what this process does: api answers requests, worker runs jobs in the background',
+    about: 'what this process does: api answers requests, worker runs background jobs',
     expected: 'api, worker or api,worker',
     parse: (text) => {
       const named = text.split(',').map((one) => one.trim())
@@ -107,15 +107,14 @@ const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   },
   artifactsUrl: {
     fallback: null,
-    about:
-      'the folder or S3 bucket that keeps results of analysis, shared by all processes; the data folder when absent',
+    about: 'a folder or S3 bucket for results of analysis, shared by all processes; if not set, the data folder',
     expected: `the address of a folder, such as file:///srv/tidemark/artifacts, or of a bucket: ${s3AddressExpected}`,
     parse: (text) =>
       parseS3Address(text) !== null || (/^file:\/\/\/./.test(text) && URL.canParse(text)) ? text : undefined,
   },
   searchUrl: {
     fallback: null,
-    about: 'nodes of an OpenSearch cluster (3 or later) to keep the search index in; the data folder when absent',
+    about: 'nodes of an OpenSearch cluster (3 or later) for the search index; if not set, the data folder',
     expected:
       'http or https addresses, comma-separated, such as https://user:password@search-1:9200,https://search-2:9200',
     parse: (text) => {
@@ -125,31 +124,31 @@ const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   },
   searchKey: {
     fallback: null,
-    about: 'the API key for that cluster, if it wants one and no user',
+    about: 'the API key for that cluster, if it does not use a user and password',
     expected: 'up to 4096 printable characters without spaces',
     parse: (text) => (/^[\x21-\x7e]{1,4096}$/.test(text) ? text : undefined),
   },
   searchPrefix: {
     fallback: 'tidemark',
-    about: 'what the names of its indexes begin with there: of instances that share a cluster each has its own',
+    about: 'prefix for the names of its indexes; each instance on a cluster needs its own',
     expected: 'up to 64 lower-case letters, digits and hyphens, a letter first',
     parse: (text) => (/^[a-z][a-z0-9-]{0,63}$/.test(text) ? text : undefined),
   },
   searchShards: {
     fallback: '1',
-    about: 'shards of an index that is made there from now on; one is enough for some ten million chunks',
+    about: 'shards of new indexes there; one is enough for about ten million chunks',
     expected: 'a whole number from 1 to 1024',
     parse: integer(1, 1024),
   },
   logLevel: {
     fallback: 'info',
-    about: 'how much is logged, as JSON lines on standard error',
+    about: 'log level; logs are JSON lines on standard error',
     expected: `one of ${logLevels.join(', ')}`,
     parse: (text) => logLevels.find((level) => level === text),
   },
   corsOrigins: {
     fallback: null,
-    about: 'web origins that browsers may call from, comma-separated; none when absent',
+    about: 'web origins that browsers may call from, comma-separated; if not set, none',
     expected: 'origins such as https://app.example.com, comma-separated, or *',
     parse: (text) => {
       const origins = text.split(',').map((origin) => origin.trim())
@@ -158,62 +157,62 @@ const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   },
   requestsInFlightMax: {
     fallback: '512',
-    about: 'requests worked on at once; further ones get 503 with Retry-After',
+    about: 'maximum concurrent requests; others get 503 with Retry-After',
     expected: 'a whole number from 1 to 100000',
     parse: integer(1, 100_000),
   },
   connectionsMax: {
     fallback: '10000',
-    about: 'connections open at once; further ones are closed as they come',
+    about: 'maximum open connections; others are closed at once',
     expected: 'a whole number from 1 to 1000000',
     parse: integer(1, 1_000_000),
   },
   bodyTimeoutMs: {
     fallback: '30000',
-    about: 'milliseconds for a JSON body to arrive, and for a stream of NDJSON to go without moving; then 408',
+    about: 'milliseconds for a JSON body to arrive, or for an NDJSON stream to stand still, before the answer is 408',
     expected: 'a whole number from 100 to 3600000',
     parse: integer(100, 3_600_000),
   },
   catalogTimeoutMs: {
     fallback: '5000',
-    about: 'milliseconds the store may take for a listing before the answer is 503',
+    about: 'milliseconds for a listing before the answer is 503',
     expected: 'a whole number from 1 to 600000',
     parse: integer(1, 600_000),
   },
   shutdownDrainMs: {
     fallback: '1000',
-    about: 'milliseconds after SIGTERM in which requests are still taken, so that those who send them notice',
+    about: 'milliseconds after SIGTERM during which requests are still accepted, so that load balancers can notice',
     expected: 'a whole number from 0 to 600000',
     parse: integer(0, 600_000),
   },
   shutdownTimeoutMs: {
     fallback: '20000',
-    about: 'milliseconds that requests under way may take to end after SIGTERM; then their connections are closed',
+    about: 'milliseconds after SIGTERM for requests in progress to finish before their connections are closed',
     expected: 'a whole number from 1 to 3600000',
     parse: integer(1, 3_600_000),
   },
   embeddingUrl: {
     fallback: null,
-    about: 'an OpenAI-compatible embedding endpoint; the built-in model when absent',
+    about: 'an OpenAI-compatible embedding endpoint; if not set, the built-in models',
     expected: 'an http or https address, such as http://127.0.0.1:11434/v1',
     parse: (text) => (/^https?:\/\//.test(text) && URL.canParse(text) ? text : undefined),
   },
   embeddingModel: {
     fallback: null,
     about:
-      'the model to ask that endpoint for; without one a built-in model or several, the one for all texts first: multilingual-e5-small-q4,bge-small-en-v1.5 when absent',
+      'the model of that endpoint; without an endpoint, one or more built-in models, the one for all languages first (default: multilingual-e5-small-q4,bge-small-en-v1.5)',
     expected: 'the name of a model, up to 128 printable characters',
     parse: (text) => (/^[\x21-\x7e]{1,128}$/.test(text) ? text : undefined),
   },
   embeddingKey: {
     fallback: null,
-    about: 'the key for that endpoint, if it wants one',
+    about: 'the API key for that endpoint, if it needs one',
     expected: 'up to 4096 printable characters without spaces',
     parse: (text) => (/^[\x21-\x7e]{1,4096}$/.test(text) ? text : undefined),
   },
   rerankUrl: {
     fallback: null,
-    about: 'a rerank endpoint (a cross-encoder) asked about the best results of hybrid search; none when absent',
+    about: 'a rerank endpoint (a cross-encoder) for the best results of hybrid search; if not set, none',
     expected: 'an http or https address without user name and password, such as http://127.0.0.1:8787/v1',
     parse: (text) => {
       const url = /^https?:\/\//.test(text) ? URL.parse(text) : null
@@ -222,13 +221,13 @@ const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   },
   rerankTimeoutMs: {
     fallback: '1500',
-    about: 'milliseconds that the rerank endpoint may take; without its answer the own order stands',
+    about: 'milliseconds to wait for the rerank endpoint; without its answer the order stays as it is',
     expected: 'a whole number from 1 to 60000',
     parse: integer(1, 60_000),
   },
   hybridWeights: {
     fallback: null,
-    about: 'what the parts of a hybrid score weigh, for example lexical=0.5,vector=0.5,quality=0,recency=0',
+    about: 'weights of the parts of a hybrid score, such as lexical=0.5,vector=0.5,quality=0,recency=0',
     expected: 'lexical, vector, quality and recency, each with a number from 0 to 1, not all 0',
     parse: parseWeights,
   },
@@ -306,15 +305,15 @@ export function readConfig(
   for (const name of Object.keys(environment)) {
     if (!name.startsWith(prefix) || known.has(name) || keysOfCallers.includes(name)) continue
     if (environment[name] !== '') {
-      faults.push(`${name} is set, but there is no such setting; there are: ${[...known].join(', ')}`)
+      faults.push(`${name} is not a known setting; the settings are: ${[...known].join(', ')}`)
     }
   }
   if (values.embeddingUrl !== null && values.embeddingModel === null) {
-    faults.push('TIDEMARK_EMBEDDING_URL is set, but TIDEMARK_EMBEDDING_MODEL must then be the name of a model')
+    faults.push('TIDEMARK_EMBEDDING_URL is set, so TIDEMARK_EMBEDDING_MODEL must be the name of a model')
   }
   const roles = values.roles as readonly Role[] | undefined
   if (values.databaseUrl === null && roles !== undefined && roles.length < 2) {
-    faults.push('TIDEMARK_ROLES splits the work over processes, which needs a TIDEMARK_DATABASE_URL that they share')
+    faults.push('TIDEMARK_ROLES splits the work between processes: they need a TIDEMARK_DATABASE_URL that they share')
   }
   if (faults.length > 0) throw new ConfigError(faults)
   return values as unknown as Config

@@ -11,7 +11,7 @@ for (const output of outputs) {
     // Who reads no further, as `head`, has what it wanted.
     if (error.code === 'EPIPE') return
     if (!isLost && output !== process.stderr) {
-      process.stderr.write(`tidemark: what it says cannot be written: ${error.code}\n`)
+      process.stderr.write(`tidemark: cannot write to standard output: ${error.code}\n`)
     }
     isLost = true
   })

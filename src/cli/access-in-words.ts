@@ -9,44 +9,44 @@ const namesMax = 50
 export function accessInWords(access: RestoredAccess, madeAt: string): string[] {
   if ('unknown' in access) {
     return [
-      `${access.unknown}: what was revoked after ${madeAt} cannot be known, and is valid again; what was erased after it is there again`,
-      `valid keys: ${access.validKeys}; look through tidemark key list, and revoke those that should not be`,
+      `${access.unknown}: keys revoked after ${madeAt} are valid again, and documents erased after it are there again`,
+      `valid keys: ${access.validKeys}; check tidemark key list, and revoke those that should not be valid`,
     ]
   }
   const { carried, erasedAgain } = access
   const sections: readonly [about: string, names: readonly string[]][] = [
     [
-      'keys that stay revoked or expired, though they were valid at the time of the backup',
+      'keys that stay revoked or expired, although they were valid when the backup was made',
       carried.keptRevoked.map(ofKey),
     ],
     [
-      'keys that end when it was said after the backup',
-      carried.keptEnding.map((key) => `${ofKey(key)}, ends ${formatTime(key.expiresAt!)}`),
+      'keys that keep the expiry they were given after the backup',
+      carried.keptEnding.map((key) => `${ofKey(key)}, expires ${formatTime(key.expiresAt!)}`),
     ],
-    ['valid keys that the instance here did not have', carried.revivedKeys.map(ofKey)],
+    ['valid keys that the replaced instance did not have', carried.revivedKeys.map(ofKey)],
     [
-      'applications that the instance here did not have',
+      'applications that the replaced instance did not have',
       carried.revivedApplications.map(({ applicationId, name }) => `${applicationId} "${name}"`),
     ],
     [
-      'collectors that the instance here did not have',
+      'collectors that the replaced instance did not have',
       carried.revivedCollectors.map(({ collectorId, name }) => `${collectorId} "${name}"`),
     ],
     [
-      'whose rights were others here, and are those of the backup again',
+      'applications and collectors whose rights are those of the backup again',
       carried.changed.map(({ id, name, what }) => `${id} "${name}": ${what.join(' and ')}`),
     ],
-    ['valid keys that are gone, because they were made after the backup', carried.lostKeys.map(ofKey)],
+    ['valid keys that are gone, because they were created after the backup', carried.lostKeys.map(ofKey)],
   ]
   const lines = sections.flatMap(([about, names]) =>
     names.length === 0 ? [] : [`${about}: ${names.length}`, ...firstNames(names)],
   )
-  if (erasedAgain === null) lines.push(`what was erased after ${madeAt} could not be read, and may be there again`)
+  if (erasedAgain === null) lines.push(`erasures after ${madeAt} could not be read: their documents may be there again`)
   else if (erasedAgain > 0)
-    lines.push(`documents that were erased after the backup, and are erased again: ${erasedAgain}`)
+    lines.push(`documents erased again, because they were erased after the backup: ${erasedAgain}`)
   if (carried.revivedSigningKeys > 0) {
     lines.push(
-      'cursors that the instance here did not take are good again: tidemark cursor-key rotate --drop-old ends them',
+      'cursors that the replaced instance no longer accepted are valid again; tidemark cursor-key rotate --drop-old invalidates them',
     )
   }
   return lines

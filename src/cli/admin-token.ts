@@ -7,7 +7,7 @@ import { commandLineActor, withWorkbench } from './with-workbench.ts'
 export function adminToken(program: Command, context: Context): void {
   program
     .command('admin-token')
-    .description('make a new admin token in place of the kept one and print it once; restart the server to use it')
+    .description('Replace the admin token in the data folder and print the new one once. Restart the server to use it.')
     .action(() =>
       withWorkbench(context, async ({ operator }) => {
         const { dataDir } = context.config()

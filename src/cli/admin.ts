@@ -4,15 +4,18 @@ import { roleOf } from '../operator/answers.ts'
 import { formatTime } from '../time.ts'
 import { checkInput } from './check-input.ts'
 import type { Context } from './context.ts'
+import { expiresOption } from './expires-option.ts'
 import { findToken } from './find-owner.ts'
-import { futureTime, keyState } from './key.ts'
+import { keyState } from './key.ts'
 import { alignedTable, commandLineActor, withInstance, withWorkbench } from './with-workbench.ts'
 
 export function admin(program: Command, context: Context): void {
-  const command = program.command('admin').description('named administrators, by their tokens: list, create, revoke')
+  const command = program
+    .command('admin')
+    .description('List, create and revoke admin tokens, one for each administrator.')
   command
     .command('list')
-    .description('every admin token but the one that is set or kept in the data folder')
+    .description('List admin tokens, except the one from the settings or the data folder.')
     .action(() =>
       withInstance(context, async ({ operator }) => {
         const rows = (await operator.tokens()).map((one) => ({
@@ -24,19 +27,19 @@ export function admin(program: Command, context: Context): void {
           expires: one.expiresAt === null ? 'never' : formatTime(one.expiresAt),
           'last used': one.lastUsedAt === null ? 'never' : formatTime(one.lastUsedAt),
         }))
-        context.say(alignedTable(rows, 'no named administrators yet: tidemark admin create NAME --role operator'))
+        context.say(alignedTable(rows, 'no admin tokens yet: tidemark admin create NAME --role operator'))
       }),
     )
   command
     .command('create')
-    .description('make an admin token and print it once')
-    .argument('<name>', 'of whoever uses it, for the audit log')
+    .description('Create an admin token and print it once.')
+    .argument('<name>', 'who uses it; shown in the audit log')
     .addOption(
-      new Option('--role <role>', 'viewer reads, operator does the everyday work, owner everything')
+      new Option('--role <role>', 'viewer reads, operator does everyday work, owner may do everything')
         .choices(roles)
         .makeOptionMandatory(),
     )
-    .option('--expires <time>', 'RFC 3339', futureTime)
+    .addOption(expiresOption())
     .action((name: string, options: { role: Role; expires?: number }) =>
       withWorkbench(context, async ({ operator }) => {
         const { role, expires: expiresAt = null } = options
@@ -47,8 +50,8 @@ export function admin(program: Command, context: Context): void {
     )
   command
     .command('revoke')
-    .description('refuse an admin token from now on')
-    .argument('<token>', 'its id, tok_…, or its name')
+    .description('Revoke an admin token.')
+    .argument('<token>', 'its ID, tok_…, or its name')
     .action((idOrName: string) =>
       withInstance(context, async ({ operator }) => {
         const { keyId } = findToken(await operator.tokens(), idOrName)

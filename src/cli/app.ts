@@ -9,10 +9,10 @@ import { doubtsAbout, findApplication } from './find-owner.ts'
 import { alignedTable, commandLineActor, withInstance, withWorkbench } from './with-workbench.ts'
 
 export function app(program: Command, context: Context): void {
-  const command = program.command('app').description('applications: list, show, create, delete')
+  const command = program.command('app').description('List, show, create and delete applications.')
   command
     .command('list')
-    .description('every application')
+    .description('List all applications.')
     .action(() =>
       withInstance(context, async ({ operator }) => {
         const rows = (await operator.read.applications()).map((one) => ({
@@ -26,8 +26,8 @@ export function app(program: Command, context: Context): void {
     )
   command
     .command('show')
-    .description('one application with its policy and entitlements, as JSON')
-    .argument('<application>', 'its id or name')
+    .description('Show an application with its policy and entitlements, as JSON.')
+    .argument('<application>', 'its ID or name')
     .action((idOrName: string) =>
       withInstance(context, async ({ operator }) =>
         context.say(JSON.stringify(applicationAnswer(await findApplication(operator.read, idOrName)), null, 2)),
@@ -35,13 +35,11 @@ export function app(program: Command, context: Context): void {
     )
   command
     .command('create')
-    .description(
-      'make an application, its first key included; use `tidemark apply` for finer entitlements and policies',
-    )
+    .description('Create an application with a first key. For other entitlements and policies use `tidemark apply`.')
     .argument('<name>')
-    .option('--dataset <id...>', 'datasets it may read, all platforms and fields', [])
-    .option('--analysis <type...>', `types of analysis it may run, of ${analysisTypes.join(', ')}`)
-    .option('--scheduling', 'its analysis subscriptions start runs by themselves')
+    .option('--dataset <id...>', 'datasets it may read, with all platforms and fields', [])
+    .option('--analysis <type...>', `types of analysis it may run: ${analysisTypes.join(', ')}`)
+    .option('--scheduling', 'let its analysis subscriptions start runs')
     .action((name: string, options: { dataset: string[]; analysis?: AnalysisType[]; scheduling?: true }) =>
       withWorkbench(context, async ({ operator }) => {
         const entitlements = options.dataset.length === 0 ? [] : [{ datasets: options.dataset }]
@@ -54,7 +52,7 @@ export function app(program: Command, context: Context): void {
           context.warn(doubt)
         }
         if (entitlements.length === 0)
-          context.warn('note: it can read nothing yet: --dataset, or tidemark apply, says what')
+          context.warn('note: it cannot read anything yet; use --dataset or tidemark apply')
         const { applicationId } = await operator.createApplication(commandLineActor, { name, policy, entitlements })
         const key = await operator.createKey(commandLineActor, applicationId, { name: 'first', expiresAt: null })
         context.say(`application ${applicationId}\nkey ${key.keyId}, shown only once: ${key.secret}`)
@@ -62,9 +60,9 @@ export function app(program: Command, context: Context): void {
     )
   command
     .command('delete')
-    .description('remove an application with its keys; the audit log keeps its lines')
-    .argument('<application>', 'its id or name')
-    .option('--force', 'even while it has keys that work, unfinished runs (which are cancelled) or subscriptions')
+    .description('Delete an application with its keys. Its entries in the audit log stay.')
+    .argument('<application>', 'its ID or name')
+    .option('--force', 'even if it has valid keys, unfinished runs (they are cancelled) or subscriptions')
     .action((idOrName: string, options: { force?: boolean }) =>
       withInstance(context, async ({ operator }) => {
         const { applicationId } = await findApplication(operator.read, idOrName)

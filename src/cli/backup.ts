@@ -17,6 +17,7 @@ import { backupPlaceOf, findBackup } from '../storage/backup-places.ts'
 import { formatTime, parseTime } from '../time.ts'
 import { version } from '../version.ts'
 import type { Context } from './context.ts'
+import { counted } from './counted.ts'
 import { inWords } from './in-words.ts'
 import { ownBackup } from './own-backup.ts'
 import { Progress } from './progress.ts'
@@ -30,10 +31,10 @@ interface Options {
 export function backup(program: Command, context: Context): void {
   const command = program
     .command('backup')
-    .description('copy the store and the artifacts into a new folder, checked; a running server goes on')
-    .argument('[into]', 'where that folder is made, or s3://bucket/prefix', '.')
-    .option('--every <time>', 'go on, and make one so often: 30m, 12h, 1d, 1w; 1m at least', everyMs)
-    .option('--keep <number>', 'then remove all but so many of the newest', keptNumber)
+    .description('Back up the store and the artifacts to a new folder, also beside a running server.')
+    .argument('[into]', 'where to create the folder, or s3://bucket/prefix', '.')
+    .option('--every <time>', 'keep running, and back up at this interval: 30m, 12h, 1d, 1w (at least 1m)', everyMs)
+    .option('--keep <number>', 'after each backup, delete all but this many of the newest', keptNumber)
     .action(async (into: string, { every, keep }: Options) => {
       const place = backupPlaceOf(into)
       const once = async () => {
@@ -45,8 +46,8 @@ export function backup(program: Command, context: Context): void {
     })
   command
     .command('verify')
-    .description('restore a backup into a scratch folder (below TMPDIR), read all of it, and say whether it is good')
-    .argument('<from>', 'a backup, or a place of backups, whose newest is taken')
+    .description('Restore a backup to a temporary folder (below TMPDIR), read all of it, and say whether it is good.')
+    .argument('<from>', 'a backup, or a folder or bucket of backups (takes the newest)')
     .action((from: string) => verify(context, from))
 }
 
@@ -55,7 +56,7 @@ async function backUpAndNote(context: Context, place: BackupPlace): Promise<void
   const { dataDir } = context.config()
   const note = (written: BackupNote) =>
     writeBackupNote(dataDir, written).catch((error: unknown) => {
-      context.warn(`tidemark: what became of this backup cannot be noted in ${dataDir}: ${inWords(error).message}`)
+      context.warn(`tidemark: the result of this backup cannot be recorded in ${dataDir}: ${inWords(error).message}`)
     })
   let madeAt: number
   try {
@@ -89,7 +90,7 @@ async function backUp(context: Context, place: BackupPlace): Promise<number> {
   const total = totalBytes(manifest)
   bar.end({ done: total, total, text: `${megabytes(total)} in ${manifest.files.length} files` })
   for (const artifactId of leftOut) {
-    context.warn(`artifact ${artifactId} is left out: its file is gone or not whole`)
+    context.warn(`artifact ${artifactId} is not included: its file is missing or incomplete`)
   }
   const { document = 0, event = 0 } = manifest.counts
   context.say(`${document} documents and ${event} events are in ${where}`)
@@ -97,7 +98,7 @@ async function backUp(context: Context, place: BackupPlace): Promise<number> {
 }
 
 async function prune(context: Context, place: BackupPlace, keep: number): Promise<void> {
-  for (const name of await pruneBackups(place, keep, Date.now())) context.say(`removed ${name}, an older one`)
+  for (const name of await pruneBackups(place, keep, Date.now())) context.say(`deleted the older backup ${name}`)
 }
 
 /** Until a signal comes. */
@@ -110,8 +111,8 @@ async function goOn(context: Context, place: BackupPlace, everyMs: number, once:
     ...{ place, everyMs, once, now: Date.now },
     rest: (ms) => sleep(ms, undefined, { signal: ending.signal }).catch(() => {}),
     isEnding: () => ending.signal.aborted,
-    awaits: (dueAt) => context.say(`the next one is made at ${formatTime(dueAt)}`),
-    failed: (error, ms) => context.warn(`tidemark: ${inWords(error).message}; it is tried again in ${ms / 1000} s`),
+    awaits: (dueAt) => context.say(`next backup at ${formatTime(dueAt)}`),
+    failed: (error, ms) => context.warn(`tidemark: ${inWords(error).message}; trying again in ${ms / 1000} s`),
   })
 }
 
@@ -128,7 +129,9 @@ async function verify(context: Context, from: string): Promise<void> {
   const total = totalBytes(manifest)
   bar.end({ done: total, total, text: `${megabytes(total)} in ${manifest.files.length} files` })
   if (withoutFile.length > 0) {
-    context.warn(`${withoutFile.length} results of analysis are not in it: their files were gone when it was made`)
+    context.warn(
+      `${counted(withoutFile.length, 'analysis result')} not included: their files were missing when the backup was made`,
+    )
   }
   const { document = 0, event = 0 } = manifest.counts
   context.say(`good: ${name} was restored and read, ${document} documents and ${event} events of ${manifest.made_at}`)
@@ -140,13 +143,14 @@ const units: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86
 function everyMs(text: string): number {
   const [, number, unit] = /^(\d{1,4})([mhdw])$/.exec(text) ?? []
   const ms = unit === undefined ? 0 : Number(number) * units[unit]!
-  if (ms <= 0) throw new InvalidArgumentError('It must be a number and m, h, d or w, from 1m on, such as 12h or 1d.')
+  if (ms <= 0)
+    throw new InvalidArgumentError('It must be a number followed by m, h, d or w, such as 12h or 1d; at least 1m.')
   return ms
 }
 
 function keptNumber(text: string): number {
   const number = /^\d{1,5}$/.test(text) ? Number(text) : 0
-  if (number < 1) throw new InvalidArgumentError('It must be a whole number from 1 on.')
+  if (number < 1) throw new InvalidArgumentError('It must be a whole number, at least 1.')
   return number
 }
 

@@ -5,13 +5,13 @@ import { untilSignal } from './shutdown.ts'
 export function collect(program: Command, context: Context): void {
   program
     .command('collect')
-    .description('collect content and send it to a server through its collector API')
+    .description('Collect content and send it to a server through the collector API.')
     .command('feeds')
-    .description('read RSS, Atom and JSON feeds; docs/collectors.md describes the file')
+    .description('Collect RSS, Atom and JSON feeds. docs/collectors.md describes the file.')
     .argument('<file>', 'YAML: server, key or key_env, dataset, platform, feeds')
-    .option('--once', 'read every feed once, then end; else again and again')
-    .option('--serve', 'do live collection tasks of the platform too')
-    .option('--allow-private-addresses', 'fetch from private, loopback and link-local addresses too')
+    .option('--once', 'read every feed once, then exit (default: keep reading)')
+    .option('--serve', 'also work on live collection tasks of the platform')
+    .option('--allow-private-addresses', 'also fetch from private, loopback and link-local addresses')
     .action(async (path: string, options: { once?: true; serve?: true; allowPrivateAddresses?: true }) => {
       // Loaded here: no other command needs a parser of feeds.
       const { readFeedsFile } = await import('../feeds/feeds-file.ts')

@@ -6,10 +6,10 @@ import { doubtsAbout, findCollector } from './find-owner.ts'
 import { alignedTable, commandLineActor, withInstance, withWorkbench } from './with-workbench.ts'
 
 export function collector(program: Command, context: Context): void {
-  const command = program.command('collector').description('collectors: list, create, delete')
+  const command = program.command('collector').description('List, create and delete collectors.')
   command
     .command('list')
-    .description('every collector')
+    .description('List all collectors.')
     .action(() =>
       withInstance(context, async ({ operator }) => {
         const rows = (await operator.read.collectors()).map((one) => ({
@@ -22,9 +22,9 @@ export function collector(program: Command, context: Context): void {
     )
   command
     .command('create')
-    .description('make a collector and print its key once')
+    .description('Create a collector and print its key once.')
     .argument('<name>')
-    .option('--dataset <id...>', 'datasets it may write to; all when absent')
+    .option('--dataset <id...>', 'datasets it may write to (default: all)')
     .action((name: string, options: { dataset?: string[] }) =>
       withWorkbench(context, async ({ operator }) => {
         await checkInput(
@@ -41,9 +41,9 @@ export function collector(program: Command, context: Context): void {
     )
   command
     .command('delete')
-    .description('remove a collector with its keys; what it sent stays, and the audit log keeps its lines')
-    .argument('<collector>', 'its id or name')
-    .option('--force', 'even while a key of it works, or it holds tasks')
+    .description('Delete a collector with its keys. The documents it sent and its entries in the audit log stay.')
+    .argument('<collector>', 'its ID or name')
+    .option('--force', 'even if it has a valid key or holds tasks')
     .action((idOrName: string, options: { force?: boolean }) =>
       withInstance(context, async ({ operator }) => {
         const { collectorId } = await findCollector(operator.read, idOrName)

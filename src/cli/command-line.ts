@@ -44,8 +44,10 @@ export async function runCommandLine(
 ): Promise<number> {
   let code = 0
   const program = new Command('tidemark')
-    .description('A self-hosted content data service. Settings are environment variables; `serve --help` lists them.')
-    .version(version, '-V, --version', 'say which version this is')
+    .description(
+      'A self-hosted content data service. Settings are environment variables; `tidemark serve --help` lists them.',
+    )
+    .version(version, '-V, --version', 'print the version')
     .exitOverride()
     .configureHelp({ sortSubcommands: false })
     .showHelpAfterError('(tidemark --help lists the commands)')

@@ -19,18 +19,18 @@ export function copy(program: Command, context: Context): void {
   program
     .command('copy')
     .description(
-      'move the embedded store into PostgreSQL: most of it while the server serves, the rest when it is stopped',
+      'Move the embedded store to PostgreSQL: most of it while the server runs, the rest when it is stopped.',
     )
     .option('--from <folder>', 'the data folder [TIDEMARK_DATA_DIR]')
     .option('--to <address>', 'the database, postgres://… [TIDEMARK_DATABASE_URL]')
-    .option('--verify', 'only compare the two, row for row')
+    .option('--verify', 'only compare the two, row by row')
     .action(async (options: Options) => {
       const { config, openSource, openTarget } = await copyOf(context, options)
       await finishRestore(config.dataDir)
       const source = await openSource()
       try {
         if (options.verify === true && !source.alone) {
-          throw new CopyError('the store is in use, and may change while it is compared: stop the server first')
+          throw new CopyError('the store is in use and may change during the comparison: stop the server first')
         }
         const kind: PassKind = options.verify === true ? 'compare' : source.alone ? 'final' : 'bulk'
         const { tables, instance } = source
@@ -40,10 +40,10 @@ export function copy(program: Command, context: Context): void {
           const startedAt = Date.now()
           const rate = (done: number) => Math.round(done / Math.max(0.001, (Date.now() - startedAt) / 1000))
           const result = await copyInstance(source, target, kind, ({ table, done, total }) =>
-            bar.show({ done, total, text: `${table}, ${rate(done)} rows a second` }),
+            bar.show({ done, total, text: `${table}, ${rate(done)} rows per second` }),
           )
           const total = rowsIn(result)
-          bar.end({ done: total, total, text: `${total} rows, ${rate(total)} a second` })
+          bar.end({ done: total, total, text: `${total} rows, ${rate(total)} per second` })
           conclude(context, kind, result, config)
         } finally {
           await target.close()
@@ -63,7 +63,7 @@ async function copyOf(context: Context, options: Options) {
   const from = embeddedBackend(config.dataDir)
   const { copyTarget: openTarget } = await backendOf(config).upkeep()
   if (openTarget === null) {
-    throw new ConfigError(['say where to copy to: --to postgres://user:password@host:5432/database'])
+    throw new ConfigError(['no target: use --to postgres://user:password@host:5432/database'])
   }
   if (!from.isThere()) {
     throw new ConfigError([`there is no store in ${config.dataDir}: --from must be the data folder of an instance`])
@@ -78,27 +78,27 @@ function conclude(context: Context, kind: PassKind, result: CopyResult, { dataDi
   const { rows, brought, differences } = result
   const content = `${rows.document} documents and ${rows.event} events, ${rowsIn(result)} rows in all`
   if (differences.length > 0) {
-    for (const difference of differences) context.warn(`not the same: ${difference}`)
+    for (const difference of differences) context.warn(`different: ${difference}`)
     context.warn(
       kind === 'final'
-        ? 'the copy is not complete: something changes what is written to the database; end that, then run this again'
-        : 'the two are not the same',
+        ? 'the copy is not complete: something else writes to the database; stop it, then run this again'
+        : 'the two are different',
     )
     context.fail()
     return
   }
   if (kind === 'compare') {
-    context.say(`the same on both sides, by count and SHA-256: ${content}`)
+    context.say(`identical on both sides, by count and SHA-256: ${content}`)
     return
   }
   if (kind === 'bulk') {
-    context.say(`${brought} rows were brought over of ${content}`)
-    context.say('not complete yet, as the store is in use: stop the server, then run the same command once more')
+    context.say(`copied ${brought} rows of ${content}`)
+    context.say('not complete yet, because the store is in use: stop the server, then run the same command again')
     return
   }
-  context.say(`complete, the same on both sides by count and SHA-256: ${content}`)
+  context.say(`complete, identical on both sides by count and SHA-256: ${content}`)
   context.say('now set TIDEMARK_DATABASE_URL to the database and start the server')
-  context.say(`keep TIDEMARK_DATA_DIR=${dataDir}: its search index goes on`)
+  context.say(`keep TIDEMARK_DATA_DIR=${dataDir}: its search index stays in use`)
   if (artifactsUrl === null) {
     const folder = pathToFileURL(join(dataDir, artifactFolder)).href
     context.say(

@@ -2,24 +2,25 @@ import type { Command } from 'commander'
 import { makeSigningKey } from '../cursors.ts'
 import { dayMs } from '../time.ts'
 import type { Context } from './context.ts'
+import { counted } from './counted.ts'
 import { withInstance } from './with-workbench.ts'
 
 /** Cursors live no longer than this; a key that signed the last of them longer ago is of no use to anyone. */
 const keptDays = 31
 
 export function cursorKey(program: Command, context: Context): void {
-  const command = program.command('cursor-key').description('the key that signs paging cursors: rotate')
+  const command = program.command('cursor-key').description('Rotate the key that signs paging cursors.')
   command
     .command('rotate')
-    .description('sign new cursors with a new key; cursors given out before stay good')
-    .option('--drop-old', 'also forget every older key: all cursors given out so far become invalid')
+    .description('Sign new cursors with a new key. Older cursors stay valid.')
+    .option('--drop-old', 'delete all older keys: every cursor issued so far becomes invalid')
     .action((options: { dropOld?: boolean }) =>
       withInstance(context, async ({ store }) => {
         const key = makeSigningKey(Date.now())
         await store.access.addSigningKey(key, false)
         const before = options.dropOld === true ? key.createdAt : key.createdAt - keptDays * dayMs
         const gone = await store.access.removeSigningKeysBefore(before)
-        context.say(`new cursors are signed by ${key.keyId}; ${gone} old keys forgotten`)
+        context.say(`new cursors are signed with ${key.keyId}; deleted ${counted(gone, 'old key')}`)
       }),
     )
 }

@@ -6,6 +6,6 @@ export async function deleteOrAdvise(remove: () => Promise<void>): Promise<void>
     await remove()
   } catch (error) {
     if (!(error instanceof TidemarkError) || error.code !== 'in_use') throw error
-    throw new TidemarkError('in_use', `${error.message}; --force deletes it all the same`)
+    throw new TidemarkError('in_use', `${error.message}; use --force to delete it anyway`)
   }
 }

@@ -16,7 +16,7 @@ const marks = { ok: '  ok   ', warning: '  note ', failure: '  FAIL ' } as const
 export function doctor(program: Command, context: Context): void {
   program
     .command('doctor')
-    .description('say what is wrong with the installation and what to do about it')
+    .description('Check the installation and say what to do about problems.')
     .action(async () => {
       const config = context.config()
       // As a start of the server does: it says what the name of a model may be.
@@ -54,7 +54,7 @@ async function examineStore(context: Context, config: Config): Promise<readonly 
     const { message } = inWords(error)
     const advice = message.includes('tidemark restore')
       ? 'tidemark restore FOLDER --force, with the newest backup'
-      : 'mend what this names, then run tidemark doctor again'
+      : 'fix this, then run tidemark doctor again'
     findings.push(failure(`the store cannot be opened: ${message}`, advice))
   }
   return findings

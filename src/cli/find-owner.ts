@@ -30,8 +30,11 @@ function only<T extends { readonly name: string }>(
   const named = all.filter(({ name }) => name === idOrName)
   if (named.length === 1) return named[0]!
   const shown = JSON.stringify(idOrName)
-  if (named.length === 0) throw new TidemarkError('not_found', `there is no ${noun} ${shown}: ${list} shows them`)
-  throw new TidemarkError('conflict', `several are named ${shown}: give the id, one of ${named.map(idOf).join(', ')}`)
+  if (named.length === 0) throw new TidemarkError('not_found', `there is no ${noun} ${shown}: ${list} shows all`)
+  throw new TidemarkError(
+    'conflict',
+    `several ${noun}s are named ${shown}: use an ID, one of ${named.map(idOf).join(', ')}`,
+  )
 }
 
 /** What is allowed, but hardly meant: a dataset that is not there, a name that another has. */
@@ -43,11 +46,11 @@ export async function doubtsAbout(
   const unknown = datasets.filter((id) => !known.includes(id))
   const doubts: string[] = []
   if (unknown.length > 0) {
-    const there = known.length === 0 ? 'there is none yet' : `there are ${known.join(', ')}`
-    doubts.push(`note: no dataset ${unknown.join(', ')} yet; ${there}`)
+    const there = known.length === 0 ? 'there are none' : `there are: ${known.join(', ')}`
+    doubts.push(`note: there is no dataset ${unknown.join(', ')} yet; ${there}`)
   }
   if (others.some((one) => one.name === name)) {
-    doubts.push(`note: another one is named ${JSON.stringify(name)} too: only their ids tell them apart`)
+    doubts.push(`note: another one has the name ${JSON.stringify(name)} too: only their IDs differ`)
   }
   return doubts
 }

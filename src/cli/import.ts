@@ -141,5 +141,5 @@ function summary(file: string, { lines, refused, outcomes, isHeldUp }: ImportPro
   const rate = Math.round(lines / Math.max(0.001, elapsedMs / 1000))
   const kinds = Object.entries(outcomes).map(([outcome, count]) => `${count} ${inWords(outcome)}`)
   const pace = isHeldUp ? ', waiting for the search index' : ''
-  return `${file}: ${[...kinds, `${refused} refused`].join(', ')}, ${rate} a second${pace}`
+  return `${file}: ${[...kinds, `${refused} refused`].join(', ')}, ${rate} per second${pace}`
 }

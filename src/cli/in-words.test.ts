@@ -16,7 +16,7 @@ const cases: [string, unknown, number, RegExp][] = [
     'a taken port',
     system({ code: 'EADDRINUSE', syscall: 'listen', port: 80 }),
     2,
-    /^TIDEMARK_PORT is 80, but that port is taken/,
+    /^TIDEMARK_PORT is 80, but that port is already in use/,
   ],
   [
     'a port below 1024',

@@ -17,7 +17,7 @@ export function inWords(error: unknown): { readonly message: string; readonly ex
   if (blamesSettings.some((kind) => error instanceof kind)) {
     return { message: (error as Error).message, exitCode: exitMisused }
   }
-  if (isStorageFull(error)) return { message: 'the disk is full: make room, then try again', exitCode: exitFailed }
+  if (isStorageFull(error)) return { message: 'the disk is full: free up space, then try again', exitCode: exitFailed }
   if (error instanceof TidemarkError)
     return { message: error.message, exitCode: error.status === 400 ? exitMisused : exitFailed }
   const known = error as NodeJS.ErrnoException & { address?: string; port?: number; hostname?: string }
@@ -29,17 +29,25 @@ export function inWords(error: unknown): { readonly message: string; readonly ex
     return setting(
       'TIDEMARK_DATA_DIR',
       known.path,
-      `it must be a folder that this user can make or write (${known.code})`,
+      `it must be a folder that this user can create or write to (${known.code})`,
     )
   }
   if (known.code === 'EADDRINUSE') {
-    return setting('TIDEMARK_PORT', known.port, 'that port is taken: it must be a free one, or 0 for any free one')
+    return setting(
+      'TIDEMARK_PORT',
+      known.port,
+      'that port is already in use: choose another one, or 0 for any free port',
+    )
   }
   if (known.code === 'EACCES' && known.syscall === 'listen') {
-    return setting('TIDEMARK_PORT', known.port, 'this user may not listen there: it must be above 1023, or 0')
+    return setting('TIDEMARK_PORT', known.port, 'this user may not listen on it: it must be above 1023, or 0')
   }
   if (known.syscall === 'listen' || known.syscall === 'getaddrinfo') {
-    return setting('TIDEMARK_HOST', known.hostname ?? known.address, 'it must be a name or address of this machine')
+    return setting(
+      'TIDEMARK_HOST',
+      known.hostname ?? known.address,
+      'it must be a host name or address of this machine',
+    )
   }
   if (known.code === 'ERR_SQLITE_ERROR') {
     const message = `the database ${storeFile} in the data folder cannot be used: ${known.message}`

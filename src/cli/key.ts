@@ -1,18 +1,19 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { rotationGraceSecondsDefault } from '../operator/operator.ts'
 import type { Key } from '../operator/operator-store.ts'
-import { formatTime, parseTime } from '../time.ts'
+import { formatTime } from '../time.ts'
 import { checkInput } from './check-input.ts'
 import type { Context } from './context.ts'
+import { expiresOption } from './expires-option.ts'
 import { findApplication } from './find-owner.ts'
 import { alignedTable, commandLineActor, withInstance } from './with-workbench.ts'
 
 export function key(program: Command, context: Context): void {
-  const command = program.command('key').description('API keys: list, create, revoke, rotate')
+  const command = program.command('key').description('List, create, revoke and rotate API keys.')
   command
     .command('list')
-    .description('every key, revoked and expired ones included')
-    .option('--app <application>', 'only this application, by its id or name')
+    .description('List all keys, including revoked and expired ones.')
+    .option('--app <application>', 'only keys of this application, by ID or name')
     .action((options: { app?: string }) =>
       withInstance(context, async ({ operator }) => {
         const ownerId =
@@ -32,10 +33,10 @@ export function key(program: Command, context: Context): void {
     )
   command
     .command('create')
-    .description('make a consumer key and print it once')
-    .argument('<application>', 'its id or name')
-    .option('--name <name>', 'for people')
-    .option('--expires <time>', 'RFC 3339', futureTime)
+    .description('Create a consumer key and print it once.')
+    .argument('<application>', 'its ID or name')
+    .option('--name <name>', 'a name for the key')
+    .addOption(expiresOption())
     .action((application: string, options: { name?: string; expires?: number }) =>
       withInstance(context, async ({ operator }) => {
         await checkInput('KeyInput', options.name === undefined ? {} : { name: options.name })
@@ -47,7 +48,7 @@ export function key(program: Command, context: Context): void {
     )
   command
     .command('revoke')
-    .description('refuse a key from now on')
+    .description('Revoke a key.')
     .argument('<key>', 'its id, key_…')
     .action((id: string) =>
       withInstance(context, async ({ operator }) => {
@@ -57,9 +58,14 @@ export function key(program: Command, context: Context): void {
     )
   command
     .command('rotate')
-    .description('make a new key in place of one; the old one lives on for the grace time')
+    .description('Replace a key with a new one. The old one still works for the grace period.')
     .argument('<key>', 'its id, key_…')
-    .option('--grace <seconds>', 'how long the old key still works', wholeSeconds, rotationGraceSecondsDefault)
+    .option(
+      '--grace <seconds>',
+      'how long the old key still works, in seconds',
+      wholeSeconds,
+      rotationGraceSecondsDefault,
+    )
     .action((id: string, options: { grace: number }) =>
       withInstance(context, async ({ operator }) => {
         await checkInput('RotateInput', { grace_seconds: options.grace })
@@ -73,12 +79,6 @@ export function key(program: Command, context: Context): void {
 export function keyState({ revokedAt, expiresAt }: Pick<Key, 'revokedAt' | 'expiresAt'>): string {
   if (revokedAt !== null) return 'revoked'
   return expiresAt !== null && expiresAt <= Date.now() ? 'expired' : 'valid'
-}
-
-export function futureTime(text: string): number {
-  const time = parseTime(text)
-  if (time === null || time <= Date.now()) throw new InvalidArgumentError('It must be an RFC 3339 time in the future.')
-  return time
 }
 
 function wholeSeconds(text: string): number {

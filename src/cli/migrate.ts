@@ -5,7 +5,7 @@ import type { Context } from './context.ts'
 export function migrate(program: Command, context: Context): void {
   program
     .command('migrate')
-    .description('bring the store to this version; serve does it too')
+    .description('Upgrade the store to this version. `serve` does this too.')
     .action(async () => {
       const bench = await composeWorkbench(context.config())
       await bench.close()

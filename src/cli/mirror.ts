@@ -17,20 +17,20 @@ interface MirrorOptions {
 export function mirror(program: Command, context: Context): void {
   program
     .command('mirror')
-    .description('keep a copy of what an application may read, through the public API of a server')
-    .requiredOption('--url <url>', 'where the server is')
-    .option('--key <key>', 'a consumer key; else TIDEMARK_KEY, which other users of the machine do not see')
-    .requiredOption('--to <copy>', 'FILE.sqlite, postgres://… or a folder, for Parquet files')
-    .option('--once', 'end when the copy is in step; else go on following')
+    .description('Keep a copy of everything an application may read, through the public API.')
+    .requiredOption('--url <url>', 'address of the server')
+    .option('--key <key>', 'a consumer key (default: TIDEMARK_KEY, which other users of the machine cannot see)')
+    .requiredOption('--to <copy>', 'FILE.sqlite, postgres://… or a folder for Parquet files')
+    .option('--once', 'exit when the copy is up to date (default: keep following)')
     .option(
       '--verify',
-      'bring the copy in step, compare everything with the server, and end: exit code 1 where it differs',
+      'bring the copy up to date, compare all of it with the server, and exit; exit code 1 if it differs',
     )
     .action(async (options: MirrorOptions) => {
       const key = options.key ?? context.environment.TIDEMARK_KEY
-      if (!key) return program.error('error: a consumer key is needed: --key, or TIDEMARK_KEY in the environment')
+      if (!key) return program.error('error: no consumer key: set TIDEMARK_KEY or use --key')
       if (!/^https?:$/.test(URL.parse(options.url)?.protocol ?? '')) {
-        return program.error('error: --url must be an address as http://127.0.0.1:8080')
+        return program.error('error: --url must be an address such as http://127.0.0.1:8080')
       }
       const ended = new AbortController()
       void untilSignal().then((signal) => ended.abort(new Error(`stopped by ${signal}`)))
@@ -82,7 +82,7 @@ function inWords(context: Context): (news: MirrorNews) => void {
   let isInStep = false
   return (news) => {
     if (news.about === 'anew') {
-      context.warn(`begins anew: ${news.why}`)
+      context.warn(`starting over: ${news.why}`)
       progress = new Progress()
     } else if (news.about === 'export') {
       const { documents, total } = news
@@ -98,14 +98,14 @@ function inWords(context: Context): (news: MirrorNews) => void {
       })
     } else if (!isInStep) {
       isInStep = true
-      progress.end({ done: 0, total: null, text: 'in step with the server' })
+      progress.end({ done: 0, total: null, text: 'up to date' })
     }
   }
 }
 
 const differenceInWords = ({ id, what, fields }: Difference): string => {
-  if (what === 'missing') return `${id}: the copy does not have it`
+  if (what === 'missing') return `${id}: missing from the copy`
   return what === 'superfluous'
-    ? `${id}: the server does not have it for this application`
+    ? `${id}: not on the server, or not readable by this application`
     : `${id}: ${fields.join(', ')}`
 }

@@ -10,7 +10,7 @@ export function openInBrowser(address: string): Promise<string | null> {
   const [command, ...before] = commands[process.platform] ?? ['xdg-open']
   return new Promise((resolve) => {
     const child = spawn(command, [...before, address], { stdio: 'ignore', detached: true })
-    child.once('error', (error) => resolve(`${command} could not be run: ${error.message}`))
+    child.once('error', (error) => resolve(`${command} failed to start: ${error.message}`))
     child.once('spawn', () => {
       child.unref()
       resolve(null)

@@ -7,7 +7,7 @@ import type { Context } from './context.ts'
 export function openapi(program: Command, context: Context): void {
   program
     .command('openapi')
-    .description('print the OpenAPI 3.1 description')
+    .description('Print the OpenAPI 3.1 description.')
     .action(async () => {
       const { pino } = await import('pino')
       const { compose } = await import('../compose.ts')

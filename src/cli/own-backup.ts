@@ -11,6 +11,6 @@ export async function ownBackup(
   const { backup, newestSchema } = await upkeep()
   if (backup.by === 'tidemark') return { ...backup, newestSchema }
   throw new ConfigError([
-    `TIDEMARK_DATABASE_URL is set: the store is ${name}, whose own tools do this; use ${backup[wanted]}`,
+    `TIDEMARK_DATABASE_URL is set: the store is ${name}, which has its own tools for this; use ${backup[wanted]}`,
   ])
 }

@@ -13,12 +13,12 @@ import { Progress } from './progress.ts'
 export function restore(program: Command, context: Context): void {
   program
     .command('restore')
-    .description('put a backup into the data folder, whole or not at all; no server may run on it')
+    .description('Restore a backup to the data folder, all or nothing. Stop the server first.')
     .argument(
       '<from>',
-      'the folder that tidemark backup made, or s3://bucket/prefix/NAME; of a place of backups the newest',
+      'a backup folder or s3://bucket/prefix/NAME; or a folder or bucket of backups (takes the newest)',
     )
-    .option('--force', 'replace what the data folder holds')
+    .option('--force', 'replace what is in the data folder')
     .action(async (from: string, options: { force?: boolean }) => {
       const config = context.config()
       const store = await ownBackup(config, 'restore')
@@ -44,10 +44,10 @@ export function restore(program: Command, context: Context): void {
       bar.end({ done: total, total, text: `${megabytes(total)} in ${manifest.files.length} files` })
       const { document = 0, event = 0 } = manifest.counts
       context.say(`${document} documents and ${event} events of ${manifest.made_at} are in ${dataDir}`)
-      context.say('the search index is made anew from the store when the server starts')
+      context.say('the server rebuilds the search index when it starts')
       for (const line of accessInWords(access, manifest.made_at)) context.say(line)
       if (tokenChanged) {
-        context.say('the admin token is the one of the backup; make a new one with: tidemark admin-token')
+        context.say('the admin token is the one from the backup; tidemark admin-token replaces it')
       }
     })
 }

@@ -5,7 +5,7 @@ import { addSettingFlags, overridesFrom } from './setting-flags.ts'
 import { untilSignal, workThenClose } from './shutdown.ts'
 
 export function serve(program: Command, context: Context): void {
-  const command = program.command('serve').description('serve the API; no sample data')
+  const command = program.command('serve').description('Run the server.')
   addSettingFlags(command).action(async (options: Record<string, unknown>) => {
     const config = context.config(overridesFrom(options))
     await refuseTakenPort(config)

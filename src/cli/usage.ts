@@ -11,9 +11,9 @@ const daysMax = 3660
 export function usage(program: Command, context: Context): void {
   program
     .command('usage')
-    .description('what applications have used, by day (UTC): requests, and what they asked for, the most first')
-    .option('--days <number>', 'so many days, with today', daysOf, daysDefault)
-    .option('--application <application>', 'only this one, by its id or name')
+    .description('Show requests per application and day (UTC), by operation.')
+    .option('--days <number>', 'number of days, including today', daysOf, daysDefault)
+    .option('--application <application>', 'only this application, by ID or name')
     .action(({ days, application }: { days: number; application?: string }) =>
       withInstance(context, async ({ operator }) => {
         const now = Date.now()
@@ -29,7 +29,7 @@ export function usage(program: Command, context: Context): void {
           requests: String(same.reduce((sum, one) => sum + one.used, 0)),
           operations: inWords(same),
         }))
-        context.say(alignedTable(rows, `nothing was used from ${fromDay} to ${toDay}`))
+        context.say(alignedTable(rows, `no requests from ${fromDay} to ${toDay}`))
       }),
     )
 }

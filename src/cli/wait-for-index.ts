@@ -26,7 +26,7 @@ export async function waitForIndex(backlog: () => Promise<Backlog>, ended: Promi
     leftBefore = left
     mostVectors = Math.max(mostVectors, waitingVectors)
     const perSecond = (mostVectors - waitingVectors) / ((performance.now() - beganAt) / 1000)
-    const pace = perSecond > 0 ? `, ${Math.max(1, Math.round(perSecond))} vectors a second` : ''
+    const pace = perSecond > 0 ? `, ${Math.max(1, Math.round(perSecond))} vectors per second` : ''
     const state = { done: most - left, total: most, text: `indexing the sample${pace}` }
     const standsStill = performance.now() - movedAt > standstillMaxMs
     if (left === 0 || isEnding || standsStill) return bar.end(state)

@@ -14,7 +14,7 @@ export async function withInstance<T>(
   const config = context.config()
   if (!backendOf(config).isThere()) {
     throw new ConfigError([
-      `there is no instance in ${config.dataDir}: set TIDEMARK_DATA_DIR to the folder of one, or make one there with ` +
+      `there is no instance in ${config.dataDir}: set TIDEMARK_DATA_DIR to the folder of an instance, or create one with ` +
         'tidemark serve, start, apply, app create, collector create, import or restore',
     ])
   }

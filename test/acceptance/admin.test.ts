@@ -334,7 +334,7 @@ test('the audit log has a line for every change, in order, of whoever made it, a
   const collector = await server.makeCollector()
   const byName = await server.tidemark(['key', 'create', 'Newsroom'])
   assert.equal(byName.code, 1)
-  assert.match(byName.stderr, /^tidemark: there is no application "Newsroom": tidemark app list shows them$/m)
+  assert.match(byName.stderr, /^tidemark: there is no application "Newsroom": tidemark app list shows all$/m)
   const command = await server.tidemark(['key', 'create', application.applicationId, '--name', 'typed'])
   secrets.push(application.key, rotated.api_key, collector.key, /tmc_\S+/.exec(command.stdout)![0])
 

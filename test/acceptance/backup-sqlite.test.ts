@@ -198,7 +198,7 @@ suite('backup and restore', () => {
     const running = await startTidemark(['backup', into, '--every', '1m', '--keep', '2'], {
       dataDir: world.server.dataDir,
     })
-    await running.printed(new RegExp(`removed ${named('1')}, an older one[\\s\\S]*the next one is made at 20`))
+    await running.printed(new RegExp(`deleted the older backup ${named('1')}[\\s\\S]*next backup at 20`))
     running.signal('SIGTERM')
     assert.equal((await running.ended).code, 0)
     const [kept, made] = readdirSync(into).sort()
@@ -208,12 +208,12 @@ suite('backup and restore', () => {
     assert.ok(made_at > before)
     // One that was made just now is waited for, also by a process that was not there then.
     const later = await startTidemark(['backup', into, '--every', '4w'], { dataDir: world.server.dataDir })
-    await later.printed(/the next one is made at 20/)
+    await later.printed(/next backup at 20/)
     later.signal('SIGINT')
     assert.equal((await later.ended).code, 0)
     const emptyDir = freshFolder()
     const failing = await startTidemark(['backup', freshFolder(), '--every', '2m'], { dataDir: emptyDir })
-    await failing.printed(/there is no store at .*; it is tried again in 120 s/)
+    await failing.printed(/there is no store at .*; trying again in 120 s/)
     failing.signal('SIGTERM')
     await failing.ended
     assert.deepEqual(readdirSync(emptyDir), [])

@@ -20,13 +20,13 @@ const copy = (dataDir: string, url: string, ...more: string[]) =>
 async function copied(dataDir: string, url: string): Promise<void> {
   const { code, stdout, stderr } = await copy(dataDir, url)
   assert.equal(code, 0, stderr)
-  assert.match(stdout, /^complete, the same on both sides by count and SHA-256: \d+ documents and \d+ events/)
+  assert.match(stdout, /^complete, identical on both sides by count and SHA-256: \d+ documents and \d+ events/)
 }
 
 async function verified(dataDir: string, url: string): Promise<void> {
   const { code, stdout, stderr } = await copy(dataDir, url, '--verify')
   assert.equal(code, 0, stderr)
-  assert.match(stdout, /^the same on both sides, by count and SHA-256/)
+  assert.match(stdout, /^identical on both sides, by count and SHA-256/)
 }
 
 async function refusedToServe(url: string): Promise<void> {
@@ -153,7 +153,10 @@ suite('an instance that moves from the embedded store to PostgreSQL', () => {
     const batchesBefore = batches
     const bulk = await copy(server.dataDir, url)
     assert.equal(bulk.code, 0, bulk.stderr)
-    assert.match(bulk.stdout, /not complete yet, as the store is in use: stop the server, then run the same command/)
+    assert.match(
+      bulk.stdout,
+      /not complete yet, because the store is in use: stop the server, then run the same command/,
+    )
     assert.ok(batches > batchesBefore, 'writers were not held up')
     await refusedToServe(url)
     writing = false
@@ -283,7 +286,7 @@ suite('an instance that moves from the embedded store to PostgreSQL', () => {
       assert.equal((await copy(server.dataDir, url)).code, 0)
       assert.equal(
         (await copy(server.dataDir, url, '--verify')).stderr.trim(),
-        'tidemark: the store is in use, and may change while it is compared: stop the server first',
+        'tidemark: the store is in use and may change during the comparison: stop the server first',
       )
       await server.stop()
       unfinished = (await freshDatabase(`template ${new URL(url).pathname.slice(1)}`)).url
@@ -294,7 +297,7 @@ suite('an instance that moves from the embedded store to PostgreSQL', () => {
       const found = await copy(server.dataDir, url, '--verify')
       assert.equal(found.code, 1)
       assert.equal(found.stdout, '')
-      const named = [...found.stderr.matchAll(/^not the same: (\w+): (.*)$/gm)].map(([, table, what]) => [table, what])
+      const named = [...found.stderr.matchAll(/^different: (\w+): (.*)$/gm)].map(([, table, what]) => [table, what])
       assert.deepEqual(
         named.map(([table]) => table),
         ['chunk_vector', 'document', 'document_term', 'document_version', 'signing_key'],
@@ -312,8 +315,8 @@ suite('an instance that moves from the embedded store to PostgreSQL', () => {
       )
       const { code, stderr } = await copy(server.dataDir, url)
       assert.equal(code, 1)
-      assert.match(stderr, /^not the same: dataset: 2 rows are not all the same$/m)
-      assert.match(stderr, /^the copy is not complete: something changes what is written to the database/m)
+      assert.match(stderr, /^different: dataset: 2 rows are not all the same$/m)
+      assert.match(stderr, /^the copy is not complete: something else writes to the database/m)
       await refusedToServe(url)
       await inDatabase(url, 'drop trigger meddle on dataset')
       await copied(server.dataDir, url)
@@ -348,7 +351,7 @@ suite('an instance that moves from the embedded store to PostgreSQL', () => {
       const { url } = await freshDatabase()
       const gone = url.replace(/[^/]+$/, 'no_such_database')
       const cases: [string[], RegExp][] = [
-        [['--from', server.dataDir], /say where to copy to: --to postgres:\/\//],
+        [['--from', server.dataDir], /no target: use --to postgres:\/\//],
         [
           ['--from', server.dataDir, '--to', 'mysql://u:secret@host/db'],
           /TIDEMARK_DATABASE_URL .* it must be an address such as postgres/,

@@ -157,7 +157,7 @@ test('a start on a taken port says so first: nothing is made, and no token shown
   for (const command of ['serve', 'start']) {
     const { code, stdout, stderr } = await tidemark([command], { dataDir, env })
     assert.deepEqual([code, stdout], [2, ''])
-    assert.match(stderr, /^tidemark: TIDEMARK_PORT is \d+, but that port is taken: [^\n]*\n$/)
+    assert.match(stderr, /^tidemark: TIDEMARK_PORT is \d+, but that port is already in use: [^\n]*\n$/)
     assert.deepEqual(readdirSync(dataDir), [])
   }
   taken.close()
@@ -171,7 +171,7 @@ test('a data folder that nobody can make is named, and nothing hangs', {
     assert.equal(code, 2)
     assert.match(
       stderr,
-      /^tidemark: TIDEMARK_DATA_DIR is "\/proc\/nope", but it must be a folder that this user can make/,
+      /^tidemark: TIDEMARK_DATA_DIR is "\/proc\/nope", but it must be a folder that this user can create/,
     )
   }
 })

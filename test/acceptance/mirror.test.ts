@@ -144,9 +144,9 @@ describe('a mirror', () => {
       stdout.trimEnd().split('\n').sort(),
       [
         `${changed!.id}: title, score`,
-        `${removed!.id}: the copy does not have it`,
+        `${removed!.id}: missing from the copy`,
         `different: 3 documents; equal: ${(await countOf(key)) - 2}`,
-        'doc_0: the server does not have it for this application',
+        'doc_0: not on the server, or not readable by this application',
       ].sort(),
     )
   })
@@ -160,7 +160,7 @@ describe('a mirror', () => {
     const datasets = () => [...new Set(readSqlite(to).map(({ dataset_id }) => dataset_id))].sort()
     await entitle([{ datasets: ['blogs'], fields: ['title'] }])
     const narrowed = await mirrored(key, to, '--verify')
-    assert.match(narrowed.stderr, /begins anew: the application is entitled to something else/)
+    assert.match(narrowed.stderr, /starting over: the application is entitled to something else/)
     assert.deepEqual(datasets(), ['blogs'])
     assert.ok(
       readSqlite(to).every(({ title, body, tags, score }) => title && body === null && tags === null && score === null),
@@ -173,7 +173,7 @@ describe('a mirror', () => {
     assert.deepEqual(datasets(), ['blogs', 'news'])
     // Said in other words it is the same.
     await entitle([{ datasets: ['blogs'] }, { datasets: ['news'] }])
-    assert.doesNotMatch((await mirrored(key, to, '--once')).stderr, /begins anew/)
+    assert.doesNotMatch((await mirrored(key, to, '--once')).stderr, /starting over/)
   })
 
   test('a cursor that the server does not know begins the copy anew', async () => {
@@ -184,7 +184,7 @@ describe('a mirror', () => {
     db.exec(`update place set place = json_set(place, '$.changesCursor', 'of another server')`)
     db.close()
     const { stderr } = await mirrored(key, to, '--verify')
-    assert.match(stderr, /begins anew: .*not issued by this service/)
+    assert.match(stderr, /starting over: .*not issued by this service/)
   })
 
   test('of an export that broke off before its first checkpoint nothing is kept: the next one begins at a later place of the feed', async () => {
@@ -244,7 +244,7 @@ describe('a mirror', () => {
     const nowhere = await mirror(key, join(folder, 'copy.sqlite', 'below'))
     assert.deepEqual([nowhere.code, /^tidemark: the copy cannot be used: .*ENOTDIR/.test(nowhere.stderr)], [1, true])
     for (const [flags, words] of [
-      [['--url', server.address, '--to', 'x.sqlite'], /a consumer key is needed/],
+      [['--url', server.address, '--to', 'x.sqlite'], /no consumer key: set TIDEMARK_KEY/],
       [['--url', 'ftp://x', '--to', 'x.sqlite', '--key', 'k'], /--url must be an address/],
       [['--url', server.address, '--key', 'k'], /--to/],
     ] as [string[], RegExp][]) {

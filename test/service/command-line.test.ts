@@ -183,7 +183,11 @@ test('app, key and collector: the same as the API, and wrong arguments are exit 
     [['app', 'show', 'app_x'], 1, /no application "app_x"/],
     [['app', 'create', ''], 2, /name must/],
     [['app', 'create', 'x', '--analysis', 'pagerank'], 2, /policy\.analysis\.types\.0 must be one of knn_graph/],
-    [['key', 'create', applicationId!, '--expires', 'yesterday'], 2, /RFC 3339/],
+    [
+      ['key', 'create', applicationId!, '--expires', 'yesterday'],
+      2,
+      /a time in the future, such as 20\d\d-\d\d-\d\dT00:00:00Z/,
+    ],
     [['collector', 'create', 'x', '--dataset', 'a b'], 2, /datasets\.0 must/],
   ]
   await Promise.all(
@@ -257,7 +261,7 @@ test('what a command prints is printed whole, however late it is read; who reads
   const lost = spawn(process.execPath, ['bin/tidemark.js', '--help'], { stdio: ['ignore', full, 'pipe'] })
   closeSync(full)
   const [why, [failed]] = await Promise.all([text(lost.stderr!), once(lost, 'close')])
-  assert.deepEqual([why, failed], ['tidemark: what it says cannot be written: ENOSPC\n', 1])
+  assert.deepEqual([why, failed], ['tidemark: cannot write to standard output: ENOSPC\n', 1])
 })
 
 test('admin-token makes one that works after a restart, where none is set, and is in the audit log', async () => {
@@ -314,7 +318,7 @@ test('usage: by day and application, with names, also of one that is deleted', a
     server.tidemark(['usage', '--application', 'nobody']),
   ])
   assert.ok(one.stdout.includes(reading.applicationId) && !one.stdout.includes(gone.applicationId))
-  assert.match(none.stdout, /^nothing was used from \d{4}-\d\d-\d\d to \d{4}-\d\d-\d\d\n$/)
+  assert.match(none.stdout, /^no requests from \d{4}-\d\d-\d\d to \d{4}-\d\d-\d\d\n$/)
   assert.equal(wrong.code, 2)
   assert.match(wrong.stderr, /whole number from 1 to/)
   assert.equal(nobody.code, 1)
@@ -333,7 +337,7 @@ test('app and collector: doubtful names and datasets are said, keys are made by 
     '--scheduling',
   ])
   assert.equal(first.code, 0)
-  assert.equal(first.stderr, 'note: no dataset nope yet; there are forum, news\n')
+  assert.equal(first.stderr, 'note: there is no dataset nope yet; there are: forum, news\n')
   const made = await server.tidemark(['key', 'create', 'Twin'])
   assert.equal(made.code, 0, made.stderr)
   const account = await server.consumer(/tmc_\S+/.exec(made.stdout)![0], 'GET', '/v1/account')
@@ -343,30 +347,30 @@ test('app and collector: doubtful names and datasets are said, keys are made by 
   const [, id] = /application (\S+)/.exec(first.stdout)!
 
   const second = await server.tidemark(['app', 'create', 'Twin'])
-  assert.match(second.stderr, /^note: it can read nothing yet/m)
-  assert.match(second.stderr, /^note: another one is named "Twin" too/)
+  assert.match(second.stderr, /^note: it cannot read anything yet/m)
+  assert.match(second.stderr, /^note: another one has the name "Twin" too/)
   const [, other] = /application (\S+)/.exec(second.stdout)!
   const unclear = await server.tidemark(['key', 'create', 'Twin'])
   assert.equal(unclear.code, 1)
-  assert.match(unclear.stderr, new RegExp(`several are named "Twin": give the id, one of .*${other}`))
+  assert.match(unclear.stderr, new RegExp(`several applications are named "Twin": use an ID, one of .*${other}`))
 
   const inUse = await server.tidemark(['app', 'delete', other!])
   assert.equal(inUse.code, 1)
-  assert.match(inUse.stderr, /is in use: keys that work: 1; --force deletes it all the same\n$/)
+  assert.match(inUse.stderr, /is in use: keys that work: 1; use --force to delete it anyway\n$/)
   const deleted = await server.tidemark(['app', 'delete', other!, '--force'])
   assert.deepEqual([deleted.code, deleted.stdout], [0, `deleted ${other}\n`])
   const byName = await server.tidemark(['app', 'delete', 'Twin', '--force'])
   assert.deepEqual([byName.code, byName.stdout], [0, `deleted ${id}\n`])
 
   const collector = await server.tidemark(['collector', 'create', 'gone soon', '--dataset', 'nope'])
-  assert.match(collector.stderr, /^note: no dataset nope yet/)
+  assert.match(collector.stderr, /^note: there is no dataset nope yet/)
   const works = await server.tidemark(['collector', 'delete', 'gone soon'])
-  assert.match(works.stderr, /is in use: keys that work: 1; --force deletes it all the same\n$/)
+  assert.match(works.stderr, /is in use: keys that work: 1; use --force to delete it anyway\n$/)
   const gone = await server.tidemark(['collector', 'delete', 'gone soon', '--force'])
   assert.match(gone.stdout, /^deleted col_/)
   const again = await server.tidemark(['collector', 'delete', 'gone soon'])
   assert.equal(again.code, 1)
-  assert.match(again.stderr, /there is no collector "gone soon": tidemark collector list shows them/)
+  assert.match(again.stderr, /there is no collector "gone soon": tidemark collector list shows all/)
 })
 
 test('what cannot be done, or is only to be shown, makes no store', async () => {

@@ -16,7 +16,7 @@ const wrong: [Record<string, string>, RegExp][] = [
     { TIDEMARK_CORS_ORIGINS: 'example.com' },
     /^tidemark: TIDEMARK_CORS_ORIGINS is "example.com", but it must be origins/,
   ],
-  [{ TIDEMARK_NO_SUCH_THING: '1' }, /^tidemark: TIDEMARK_NO_SUCH_THING is set, but there is no such setting/],
+  [{ TIDEMARK_NO_SUCH_THING: '1' }, /^tidemark: TIDEMARK_NO_SUCH_THING is not a known setting/],
 ]
 
 test('each wrong setting is one line that names it, and exit code 2', async () => {
@@ -56,7 +56,7 @@ test('a data folder that cannot be one, and a port that is taken, are named too'
   assert.equal(file.code, 2, file.stderr)
   assert.match(file.stderr, /^tidemark: TIDEMARK_DATA_DIR is ".*file", but it must be a folder/)
   assert.equal(busy.code, 2, busy.stderr)
-  assert.match(busy.stderr, new RegExp(`^tidemark: TIDEMARK_PORT is ${port}, but that port is taken`))
+  assert.match(busy.stderr, new RegExp(`^tidemark: TIDEMARK_PORT is ${port}, but that port is already in use`))
 })
 
 test('a flag wins over its environment variable, and an empty variable is as if unset', async () => {

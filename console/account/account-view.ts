@@ -26,7 +26,7 @@ export function AccountView(): ComponentChild {
     ),
     fault.value === null ? null : h('p', { class: 'notice bad', role: 'alert', key: 'fault' }, fault.value),
     known === null
-      ? h('p', { class: 'empty', role: 'status', key: 'none' }, fault.value === null ? 'Asking …' : '')
+      ? h('p', { class: 'empty', role: 'status', key: 'none' }, fault.value === null ? 'Loading …' : '')
       : h(Known, { known, key: 'known' }),
   ]
 }
@@ -41,9 +41,9 @@ function Known({ known }: { readonly known: Account }): ComponentChild {
       h(
         'section',
         { class: 'card', 'aria-labelledby': 'may-read' },
-        h('h2', { id: 'may-read' }, 'What it may read'),
+        h('h2', { id: 'may-read' }, 'Access'),
         known.entitlements.length === 0
-          ? h('p', null, 'Nothing: it has no entitlements. The operator gives them.')
+          ? h('p', null, 'No entitlements yet: this application can read nothing. An operator grants them.')
           : h(
               'ol',
               { class: 'entitlements' },
@@ -52,7 +52,7 @@ function Known({ known }: { readonly known: Account }): ComponentChild {
               ),
             ),
         known.entitlements.length > 1
-          ? h('p', { class: 'note' }, 'A document has to be within one of them; what a request asks, too.')
+          ? h('p', { class: 'note' }, 'A document is readable if it matches one entry in full.')
           : null,
         h(Times, { known }),
       ),
@@ -64,9 +64,9 @@ function Known({ known }: { readonly known: Account }): ComponentChild {
 
 function Times({ known }: { readonly known: Account }): ComponentChild {
   const times = [
-    ['First document came in', known.earliest_ingested_at],
-    ['Last document came in', known.latest_ingested_at],
-    ['The feed goes back to', known.feed_retained_from],
+    ['First document ingested', known.earliest_ingested_at],
+    ['Latest document ingested', known.latest_ingested_at],
+    ['Change feed starts at', known.feed_retained_from],
   ] as const
   return h(
     'dl',
@@ -81,7 +81,7 @@ function Times({ known }: { readonly known: Account }): ComponentChild {
       h(
         'dd',
         null,
-        known.embedding_profiles.map(({ id, is_default }) => `${id}${is_default ? ' (of searches)' : ''}`).join(', ') ||
+        known.embedding_profiles.map(({ id, is_default }) => `${id}${is_default ? ' (default)' : ''}`).join(', ') ||
           'none',
       ),
     ),
@@ -91,7 +91,7 @@ function Times({ known }: { readonly known: Account }): ComponentChild {
 /** What a quota is called, and the operations that it counts. */
 const quotas: Readonly<Record<string, readonly [name: string, operations: readonly string[]]>> = {
   search: ['Search', ['search.default', 'search.contents']],
-  search_history: ['Search of the history', ['search.history']],
+  search_history: ['History search', ['search.history']],
   search_keyword: ['Keyword search', ['search.keyword']],
   search_vector: ['Vector search', ['search.vector']],
   search_hybrid: ['Hybrid search', ['search.hybrid']],
@@ -104,20 +104,20 @@ function Limits({ known: { policy, usage } }: { readonly known: Account }): Comp
   const counted = Object.entries(usage.operations).toSorted(([, a], [, b]) => b - a)
   const total = counted.reduce((sum, [, count]) => sum + count, 0)
   const analysis = policy.analysis_enabled
-    ? `${(policy.analysis?.types ?? ['knn_graph']).join(', ')}${policy.analysis?.scheduling ? '; on a schedule too' : ''}`
-    : 'switched off'
+    ? `${(policy.analysis?.types ?? ['knn_graph']).join(', ')}${policy.analysis?.scheduling ? ', with schedules' : ''}`
+    : 'off'
   return h(
     'section',
     { class: 'card', 'aria-labelledby': 'limits' },
-    h('h2', { id: 'limits' }, 'Limits and use'),
+    h('h2', { id: 'limits' }, 'Limits and usage'),
     h(
       'dl',
       { class: 'facts' },
       [
-        ['Requests', `${policy.requests_per_second} a second, bursts of ${policy.burst}`],
-        ['At once', `${policy.max_in_flight}`],
+        ['Requests', `${policy.requests_per_second} per second, bursts of ${policy.burst}`],
+        ['Concurrent requests', `${policy.max_in_flight}`],
         ['Analysis', analysis],
-        ['Live collection', policy.live?.enabled ? 'switched on' : 'switched off'],
+        ['Live collection', policy.live?.enabled ? 'on' : 'off'],
       ].map(([name, value]) => h('div', { key: name }, h('dt', null, name), h('dd', null, value))),
     ),
     limited.map(([name, most]) => {
@@ -125,10 +125,10 @@ function Limits({ known: { policy, usage } }: { readonly known: Account }): Comp
       const used = operations.reduce((sum, operation) => sum + (usage.operations[operation] ?? 0), 0)
       return h(Meter, { key: name, title, used, most: Number(most) })
     }),
-    limited.length === 0 ? h('p', { class: 'note' }, 'No operation has a daily quota.') : null,
+    limited.length === 0 ? h('p', { class: 'note' }, 'No daily quotas.') : null,
     h('h3', null, `Today, ${usage.day} (UTC): ${total.toLocaleString()} request${total === 1 ? '' : 's'}`),
     counted.length === 0
-      ? h('p', { class: 'note' }, 'None yet.')
+      ? h('p', { class: 'note' }, 'No requests yet.')
       : h(
           'ul',
           { class: 'used' },

@@ -51,7 +51,7 @@ export function WhyHidden({ entitlements }: { readonly entitlements: readonly En
           fault.value = null
         },
       }),
-      h('button', { type: 'submit', class: 'button' }, 'Look'),
+      h('button', { type: 'submit', class: 'button' }, 'Check'),
     ),
     h(
       'div',
@@ -67,19 +67,19 @@ export function WhyHidden({ entitlements }: { readonly entitlements: readonly En
 }
 
 function Seen({ found }: { readonly found: Found }): ComponentChild {
-  return h('p', null, 'This application sees it: ', h('span', { dir: 'auto' }, found.title || found.id), '.')
+  return h('p', null, 'This application can read it: ', h('span', { dir: 'auto' }, found.title || found.id), '.')
 }
 
 function Hidden({ entitlements }: { readonly entitlements: readonly Entitlement[] }): ComponentChild {
   if (entitlements.length === 0)
-    return h('p', null, 'This application has no entitlements, and sees no document at all.')
+    return h('p', null, 'This application has no entitlements, so it can read no documents.')
   return h(
     'div',
     null,
     h(
       'p',
       null,
-      'It is not found: there is no such document, or it is outside the entitlements. Which of the two is not told to anybody. To be seen, all conditions of one entry must hold for it:',
+      'Not found: either there is no such document, or the entitlements do not cover it. The server does not say which. To be readable, a document must meet all conditions of one entry:',
     ),
     entitlements.map((entry, i) =>
       h(
@@ -93,11 +93,7 @@ function Hidden({ entitlements }: { readonly entitlements: readonly Entitlement[
         ),
       ),
     ),
-    h(
-      'p',
-      { class: 'note' },
-      'A document that has just come in is read by its id at once, and found by searches a moment later.',
-    ),
+    h('p', { class: 'note' }, 'A new document can be read by its id at once; searches find it a moment later.'),
   )
 }
 

@@ -68,7 +68,7 @@ export function AnalysisForm({ draft }: { readonly draft: Signal<AnalysisDraft |
     } catch (error) {
       faults.value = fieldFaults(error)
       const isAtItsField = [...faults.value.keys()].every((path) => shownPaths.test(path))
-      fault.value = faults.value.size > 0 && isAtItsField ? 'Something has to be changed: see above.' : inWords(error)
+      fault.value = faults.value.size > 0 && isAtItsField ? 'Check the fields marked above.' : inWords(error)
     } finally {
       isBusy.value = false
     }
@@ -145,7 +145,7 @@ function TypeChoice({
           'span',
           null,
           h('strong', null, typeWords[type].title),
-          h('span', { class: 'note' }, isOff ? 'Not switched on for this application.' : typeWords[type].about),
+          h('span', { class: 'note' }, isOff ? 'Not available to this application.' : typeWords[type].about),
         ),
       )
     }),
@@ -187,7 +187,7 @@ function ScopeFields({ draft, datasets, faults, change }: ScopeProps): Component
   return h(
     'fieldset',
     { class: 'scope' },
-    h('legend', null, 'In which documents'),
+    h('legend', null, 'Which documents'),
     h(
       'div',
       { class: 'checks' },
@@ -222,7 +222,7 @@ function ScopeFields({ draft, datasets, faults, change }: ScopeProps): Component
 
 const modeWords = {
   on_change: 'When documents change',
-  scheduled: 'At fixed times',
+  scheduled: 'On a schedule',
   hybrid: 'Both',
 } as const
 
@@ -241,7 +241,7 @@ function AgainFields({ draft, change }: FieldsProps): ComponentChild {
         checked: again !== null,
         onChange: () => change({ again: again === null ? { name: '', mode: 'on_change', hours: 24 } : null }),
       }),
-      'Again and again, as a subscription',
+      'Repeat as a subscription',
     ),
     again === null
       ? null
@@ -280,7 +280,7 @@ function AgainFields({ draft, change }: FieldsProps): ComponentChild {
             : h(
                 'div',
                 { class: 'field' },
-                h('label', { for: 'again-hours' }, 'Every … hours'),
+                h('label', { for: 'again-hours' }, 'Interval (hours)'),
                 h('input', {
                   id: 'again-hours',
                   type: 'number',

@@ -3,13 +3,13 @@ export const analysisTypes = ['knn_graph', 'clustering', 'deduplication', 'featu
 export type AnalysisType = (typeof analysisTypes)[number]
 
 export const typeWords: Readonly<Record<AnalysisType, { readonly title: string; readonly about: string }>> = {
-  knn_graph: { title: 'Graph', about: 'Which texts are near each other in meaning, drawn as a map.' },
-  clustering: { title: 'Topics', about: 'What is written about: texts that belong together, with their words.' },
+  knn_graph: { title: 'Graph', about: 'A map of texts that are close in meaning.' },
+  clustering: { title: 'Topics', about: 'Groups of texts on the same subject, with their key words.' },
   deduplication: {
     title: 'Copies',
-    about: 'Texts that say the same, word for word or nearly, and who had them first.',
+    about: 'Identical and nearly identical texts, and who published first.',
   },
-  feature_rollup: { title: 'Counts', about: 'Documents, authors and sums by platform, language, topic, time …' },
+  feature_rollup: { title: 'Counts', about: 'Documents, authors and totals by platform, language, topic, time …' },
 }
 
 export interface InputScope {

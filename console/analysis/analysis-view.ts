@@ -73,7 +73,7 @@ export function AnalysisView(): ComponentChild {
       ? h(
           'p',
           { class: 'notice warn', key: 'off' },
-          'Analysis is not switched on for this application. Its operator does that: analysis_enabled of its policy.',
+          'Analysis is turned off for this application. An operator can turn it on (analysis_enabled in its policy).',
         )
       : null,
     h(
@@ -85,9 +85,9 @@ export function AnalysisView(): ComponentChild {
         { 'aria-labelledby': 'runs' },
         h('h2', { id: 'runs' }, 'Runs'),
         runs.value === null
-          ? h('p', { class: 'note', role: 'status' }, fault.value === null ? 'Asking …' : '')
+          ? h('p', { class: 'note', role: 'status' }, fault.value === null ? 'Loading …' : '')
           : runs.value.length === 0
-            ? h('p', { class: 'empty' }, 'None yet. What is started stands here, with what it found.')
+            ? h('p', { class: 'empty' }, 'No runs yet. Runs you start appear here with their results.')
             : h(RunList, { runs: runs.value, label: 'Runs' }),
         cursor.value === undefined
           ? null

@@ -60,27 +60,27 @@ export function ClusterChoice({ run, chosen, choose }: Props): ComponentChild {
       const ended = await followRun(started.run_id, signal, () => {})
       if (ended.status !== 'succeeded') {
         state.value = 'none'
-        throw new Error(ended.error?.message ?? `The topics were not found: the run ${ended.status}.`)
+        throw new Error(ended.error?.message ?? `The topics could not be computed: the run ${ended.status}.`)
       }
       choose(await readClusters(ended, signal))
     })
   if (fault.value !== null) return h('p', { class: 'notice bad', role: 'alert' }, fault.value)
   if (chosen !== null) return null
   if (state.value !== 'none') {
-    const words = state.value === 'looking' ? 'Looking for topics of the same texts …' : 'Finding topics …'
+    const words = state.value === 'looking' ? 'Looking for topics of these texts …' : 'Finding topics …'
     return h('p', { class: 'notice', role: 'status' }, words)
   }
   return typesOf(account.value).includes('clustering')
     ? h(
         'p',
         { class: 'notice cluster-choice', role: 'status' },
-        'No topics of these texts have been looked for yet.',
+        'These texts have no topics yet.',
         h('button', { type: 'button', class: 'button small', onClick: start }, 'Find topics'),
       )
     : h(
         'p',
         { class: 'notice', role: 'status' },
-        'Topics are not switched on for this application: ask its operator for the analysis type clustering.',
+        'Topics are not available to this application. An operator can allow the analysis type “clustering”.',
       )
 }
 

@@ -29,11 +29,11 @@ export function CopyList({ run, artifact }: ResultProps): ComponentChild {
       .flatMap((group) => group.map(({ document_id: id }) => id)),
   )
   if (fault !== null) return h('p', { class: 'notice bad', role: 'alert' }, fault)
-  if (rows === null) return h('p', { class: 'note', role: 'status' }, 'Reading the copies …')
-  if (rows.length === 0) return h('p', { class: 'empty' }, 'No copies: every text says something of its own.')
+  if (rows === null) return h('p', { class: 'note', role: 'status' }, 'Loading copies …')
+  if (rows.length === 0) return h('p', { class: 'empty' }, 'No copies found.')
   const groups = groupsOf(rows)
   return [
-    h('h2', { key: 'h' }, `${counted(groups.length, 'text')} with copies`),
+    h('h2', { key: 'h' }, `${counted(groups.length, 'group')} of copies`),
     h(
       'ol',
       { class: 'copies', key: 'list' },
@@ -79,10 +79,10 @@ function MemberLine({
     document?.source_platform,
     document?.published_at ? dayInWords(document.published_at) : null,
     member.is_representative
-      ? 'the earliest'
+      ? 'earliest'
       : member.kind === 'exact'
-        ? 'the same words'
-        : `${(member.similarity * 100).toFixed(1)} % alike`,
+        ? 'identical text'
+        : `${(member.similarity * 100).toFixed(1)} % similar`,
   ].filter(Boolean)
   return h(
     'li',

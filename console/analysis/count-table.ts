@@ -9,7 +9,7 @@ import { counted } from './run-words.ts'
 type Row = Readonly<Record<string, unknown>>
 const shownFirst = 100
 
-/** Counts as a table, those first that count most. */
+/** Counts as a table: by day where there are days, and those first that count most. */
 export function CountTable({ run, artifact }: ResultProps): ComponentChild {
   const rows = useSignal<readonly Row[] | null>(null)
   const shown = useSignal(shownFirst)
@@ -18,7 +18,7 @@ export function CountTable({ run, artifact }: ResultProps): ComponentChild {
     const left = new AbortController()
     readRows<Row>(artifactPath(run.run_id, artifact), left.signal).then(
       (found) => {
-        rows.value = found.toSorted((a, b) => Number(b.documents) - Number(a.documents))
+        rows.value = found.toSorted((a, b) => dayOf(a) - dayOf(b) || Number(b.documents) - Number(a.documents))
       },
       (error) => {
         if (!left.signal.aborted) fault.value = inWords(error)
@@ -27,9 +27,11 @@ export function CountTable({ run, artifact }: ResultProps): ComponentChild {
     return () => left.abort()
   }, [artifact.artifact_id])
   if (fault.value !== null) return h('p', { class: 'notice bad', role: 'alert' }, fault.value)
-  if (rows.value === null) return h('p', { class: 'note', role: 'status' }, 'Reading the counts …')
-  if (rows.value.length === 0) return h('p', { class: 'empty' }, 'Nothing to count: no document is in the scope.')
+  if (rows.value === null) return h('p', { class: 'note', role: 'status' }, 'Loading counts …')
+  if (rows.value.length === 0) return h('p', { class: 'empty' }, 'No documents to count.')
   const columns = Object.keys(rows.value[0]!).filter((name) => rows.value!.some((row) => row[name] !== null))
+  const numbers = new Set(columns.filter((name) => rows.value!.some((row) => isNumber(row[name]))))
+  const kind = (name: string): string => (numbers.has(name) ? 'number' : '')
   return [
     h('h2', { key: 'h' }, counted(rows.value.length, 'row')),
     h(
@@ -44,7 +46,7 @@ export function CountTable({ run, artifact }: ResultProps): ComponentChild {
           h(
             'tr',
             null,
-            columns.map((name) => h('th', { key: name, scope: 'col' }, name.replaceAll('_', ' '))),
+            columns.map((name) => h('th', { key: name, scope: 'col', class: kind(name) }, name.replaceAll('_', ' '))),
           ),
         ),
         h(
@@ -54,9 +56,7 @@ export function CountTable({ run, artifact }: ResultProps): ComponentChild {
             h(
               'tr',
               { key: i },
-              columns.map((name) =>
-                h('td', { key: name, dir: 'auto', class: isNumber(row[name]) ? 'number' : '' }, cell(row[name])),
-              ),
+              columns.map((name) => h('td', { key: name, dir: 'auto', class: kind(name) }, cell(row[name]))),
             ),
           ),
         ),
@@ -78,6 +78,8 @@ export function CountTable({ run, artifact }: ResultProps): ComponentChild {
       : null,
   ]
 }
+
+const dayOf = (row: Row): number => Number(Object.values(row).find((value) => value instanceof Date) ?? 0)
 
 const isNumber = (value: unknown): boolean => typeof value === 'number' || typeof value === 'bigint'
 

@@ -29,6 +29,8 @@ export class GraphCanvas {
   readonly #worker: Worker
   readonly #isCalm = matchMedia('(prefers-reduced-motion: reduce)').matches
   #chosen: number | null = null
+  /** What is around the letters of a name: the ground that it stands on. */
+  #halo = '#ffffff'
 
   constructor(container: HTMLElement, graph: Graph, events: GraphEvents) {
     this.#graph = graph
@@ -54,7 +56,7 @@ export class GraphCanvas {
       // A page that is being printed or put away may have no width for a moment.
       allowInvalidContainer: true,
       zIndex: true,
-      defaultDrawNodeLabel: drawName,
+      defaultDrawNodeLabel: (...drawn) => drawName(this.#halo, ...drawn),
       // The name of what is pointed at is shown by the page, where it can be read aloud and selected.
       defaultDrawNodeHover: () => {},
     })
@@ -148,6 +150,7 @@ export class GraphCanvas {
   }
 
   followTheme(): void {
+    this.#halo = this.#colour('--card')
     this.#sigma.setSetting('labelColor', { color: this.#colour('--ink') })
   }
 
@@ -179,16 +182,26 @@ export class GraphCanvas {
 }
 
 /** Beside its node: on the right, or on the left where it would run over the edge. */
-const drawName: DrawName = (context, { label, x, y, size }, { labelFont, labelSize, labelWeight, labelColor }) => {
+function drawName(
+  halo: string,
+  context: Drawn[0],
+  { label, x, y, size }: Drawn[1],
+  { labelFont, labelSize, labelWeight, labelColor }: Drawn[2],
+): void {
   if (!label) return
   context.font = `${labelWeight} ${labelSize}px ${labelFont}`
   context.fillStyle = labelColor.color ?? '#000000'
   const [width, edge] = [context.measureText(label).width, context.canvas.clientWidth - edgePx]
   const right = x + size + 3
   const left = Math.max(edgePx, x - size - 3 - width)
-  context.fillText(label, right + width <= edge ? right : left, y + labelSize / 3)
+  const at = [label, right + width <= edge ? right : left, y + labelSize / 3] as const
+  context.strokeStyle = halo
+  context.lineWidth = 4
+  context.lineJoin = 'round'
+  context.strokeText(...at)
+  context.fillText(...at)
 }
-type DrawName = ReturnType<Sigma<NodeLook>['getSettings']>['defaultDrawNodeLabel']
+type Drawn = Parameters<ReturnType<Sigma<NodeLook>['getSettings']>['defaultDrawNodeLabel']>
 
 const edgePx = 6
 

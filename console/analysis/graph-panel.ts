@@ -87,11 +87,7 @@ export function GraphPanel({ graph, documents, degrees, chosen, choose }: Props)
           h(
             'h3',
             { key: 'h', role: 'status' },
-            wanted === ''
-              ? 'Those with most ties'
-              : found.length === 0
-                ? 'No text has these words'
-                : counted(found.length, 'text'),
+            wanted === '' ? 'Most connected' : found.length === 0 ? 'No matches' : counted(found.length, 'text'),
           ),
           h(
             'ol',

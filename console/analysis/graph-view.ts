@@ -48,9 +48,13 @@ export function GraphView({ run, artifact }: ResultProps): ComponentChild {
   }, [run.run_id])
 
   if (fault.value !== null) return h('p', { class: 'notice bad', role: 'alert' }, fault.value)
-  if (graph.value === null) return h('p', { class: 'note', role: 'status' }, 'Reading the graph …')
+  if (graph.value === null) return h('p', { class: 'note', role: 'status' }, 'Loading the graph …')
   if (graph.value.subjectIds.length === 0) {
-    return h('p', { class: 'empty' }, 'Nothing is near anything else: a lower least similarity, or a wider scope.')
+    return h(
+      'p',
+      { class: 'empty' },
+      'No two texts are close enough. Try a lower minimum similarity or more documents.',
+    )
   }
   return h(Drawn, { run, graph: graph.value, documents: documents.value })
 }
@@ -83,7 +87,7 @@ function Drawn({ run, graph, documents }: DrawnProps): ComponentChild {
   const wordsOf = (value: string | null): string =>
     value === null
       ? colouring.value === 'cluster'
-        ? 'No topic of these'
+        ? 'No topic'
         : 'Other or unknown'
       : colouring.value === 'cluster'
         ? (clusters.value?.words.get(value) ?? value)
@@ -169,9 +173,9 @@ function Drawn({ run, graph, documents }: DrawnProps): ComponentChild {
           ? h(
               'div',
               { class: 'graph-zoom', role: 'group', 'aria-label': 'Zoom' },
-              zoomButton('−', 'Smaller', () => canvas.current?.zoom(1.5)),
-              zoomButton('+', 'Larger', () => canvas.current?.zoom(1 / 1.5)),
-              zoomButton('All', 'All of it', () => canvas.current?.whole()),
+              zoomButton('−', 'Zoom out', () => canvas.current?.zoom(1.5)),
+              zoomButton('+', 'Zoom in', () => canvas.current?.zoom(1 / 1.5)),
+              zoomButton('All', 'Show all', () => canvas.current?.whole()),
             )
           : null,
       ),
@@ -192,7 +196,7 @@ function Drawn({ run, graph, documents }: DrawnProps): ComponentChild {
               class: 'graph-canvas',
               ref: container,
               role: 'img',
-              'aria-label': `A map of ${counted(graph.subjectIds.length, 'text')} and ${counted(graph.similarities.length, 'tie')} between them. The list beside it has the same.`,
+              'aria-label': `A map of ${counted(graph.subjectIds.length, 'text')} and ${counted(graph.similarities.length, 'link')} between them. The list beside it shows the same content.`,
             }),
             pointed.value === null
               ? null
@@ -209,14 +213,14 @@ function Drawn({ run, graph, documents }: DrawnProps): ComponentChild {
         : h(
             'p',
             { class: 'notice warn', role: 'status' },
-            'The map is drawn by WebGL 2, which this browser does not have, or has switched off. The list has everything that is in it.',
+            'The map needs WebGL 2, which this browser does not support or has turned off. The list shows the same content.',
           ),
       fault.value === null ? null : h('p', { class: 'notice bad', role: 'alert' }, fault.value),
       h(
         'p',
         { class: 'note', role: 'status' },
-        `${counted(graph.subjectIds.length, 'text')}, ${counted(graph.similarities.length, 'tie')}. `,
-        !isDrawable ? '' : isSettled.value ? 'Every text has found its place.' : 'Finding a place for every text …',
+        `${counted(graph.subjectIds.length, 'text')}, ${counted(graph.similarities.length, 'link')}. `,
+        !isDrawable ? '' : isSettled.value ? 'Layout finished.' : 'Laying out …',
       ),
       h(LegendList, {
         legend,

@@ -46,7 +46,7 @@ export function ParameterFields({ type, given, faults, change }: Props): Compone
     )
   }, [])
   if (fault.value !== null) return h('p', { class: 'fault', role: 'alert' }, fault.value)
-  if (described.value === null) return h('p', { class: 'note' }, 'Reading what can be chosen …')
+  if (described.value === null) return h('p', { class: 'note' }, 'Loading parameters …')
   const description = described.value
   const { properties = {}, required = [] } = plain(description, description.components?.schemas?.[schemaName(type)])
   return Object.entries(properties).map(([name, schema]) => {

@@ -75,7 +75,7 @@ function Known({ run, artifacts, cancel }: KnownProps): ComponentChild {
   const facts = [
     ['Documents', scopeInWords(run.input_scope)],
     ...(parameters === '' ? [] : [['Parameters', parameters]]),
-    ['What went in', inputInWords(run)],
+    ['Input', inputInWords(run)],
     ['As of', timeInWords(run.input_cutoff_at)],
     ...(run.subscription_id === null ? [] : [['Started by', 'a subscription']]),
     ['Kept until', timeInWords(run.expires_at)],
@@ -85,9 +85,11 @@ function Known({ run, artifacts, cancel }: KnownProps): ComponentChild {
     { class: 'run' },
     run.error === undefined
       ? null
-      : h('p', { class: 'notice bad', role: 'alert' }, `It failed: ${run.error.message}.`.replace(/\.\.$/, '.')),
-    run.status === 'cancelled' ? h('p', { class: 'notice' }, 'It was cancelled, and left nothing.') : null,
-    run.status === 'expired' ? h('p', { class: 'notice' }, 'What it found has expired: start it again.') : null,
+      : h('p', { class: 'notice bad', role: 'alert' }, `The run failed: ${run.error.message}.`.replace(/\.\.$/, '.')),
+    run.status === 'cancelled' ? h('p', { class: 'notice' }, 'This run was cancelled. It has no results.') : null,
+    run.status === 'expired'
+      ? h('p', { class: 'notice' }, 'The results have expired. Start a new run to get them again.')
+      : null,
     run.warnings.map(({ code }) => h('p', { key: code, class: 'notice warn' }, warningInWords(code))),
     isUnderWay(run)
       ? h(
@@ -140,7 +142,7 @@ function Files({ run, artifacts }: { readonly run: Run; readonly artifacts: read
     'section',
     { class: 'card', 'aria-labelledby': 'files' },
     h('h2', { id: 'files' }, 'Files'),
-    h('p', { class: 'note' }, 'Parquet, for pandas, polars, DuckDB and others.'),
+    h('p', { class: 'note' }, 'Parquet files, readable by pandas, Polars, DuckDB and others.'),
     h(
       'ul',
       { class: 'files' },
@@ -194,7 +196,7 @@ function Result({ run, artifacts }: { readonly run: Run; readonly artifacts: rea
   if (artifact === undefined) return null
   return h(
     'section',
-    { class: 'result', 'aria-label': 'What it found' },
+    { class: 'result', 'aria-label': 'Result' },
     fault.value === null ? null : h('p', { class: 'notice bad', role: 'alert' }, fault.value),
     shown.value === null ? null : h(shown.value.component, { run, artifact }),
   )

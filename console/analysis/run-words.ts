@@ -32,9 +32,9 @@ export const parametersInWords = (parameters: Run['parameters']): string =>
     .join(' · ')
 
 export const statusWords: Readonly<Record<Run['status'], string>> = {
-  queued: 'Waiting',
-  validating: 'Beginning',
-  running: 'Computing',
+  queued: 'Queued',
+  validating: 'Starting',
+  running: 'Running',
   succeeded: 'Done',
   failed: 'Failed',
   cancelled: 'Cancelled',
@@ -43,22 +43,22 @@ export const statusWords: Readonly<Record<Run['status'], string>> = {
 
 /** What went into it, and what had to be left out. */
 export function inputInWords({ input, analysis_type: type }: Run): string {
-  if (input === null) return 'Not selected yet.'
+  if (input === null) return 'Not selected yet'
   const documents = counted(input.documents, 'document')
   if (type === 'feature_rollup') return `${documents}.`
   const without =
     input.without_vector === 0
-      ? 'None lacked a vector.'
-      : `${counted(input.without_vector, 'part')} had no vector yet and ${input.without_vector === 1 ? 'is' : 'are'} left out.`
+      ? 'All have vectors.'
+      : `${counted(input.without_vector, 'part')} without a vector left out.`
   return `${counted(input.chunks, 'part')} of ${documents}. ${without}`
 }
 
 const warningWords: Readonly<Record<string, string>> = {
   vectors_pending:
-    'Some of the scope had no vectors when this began, because they were still being made. A run that is started later is of more.',
-  history_lost: 'What the run before had found is not there any more: every topic counts as new.',
+    'Some documents had no vectors yet when this run started and were left out. A later run will include them.',
+  history_lost: 'The results of the previous run are gone, so every topic counts as new.',
 }
-export const warningInWords = (code: string): string => warningWords[code] ?? `The server remarks: ${code}.`
+export const warningInWords = (code: string): string => warningWords[code] ?? `Warning from the server: ${code}.`
 
 const units = [
   ['day', 86_400],

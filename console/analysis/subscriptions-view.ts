@@ -72,18 +72,18 @@ export function SubscriptionsView(): ComponentChild {
       ? h(
           'p',
           { class: 'notice warn', key: 'off' },
-          'Subscriptions start no runs for this application. Its operator switches that on: analysis.scheduling of its policy.',
+          'Subscriptions do not start runs for this application. An operator can allow it (analysis.scheduling in its policy).',
         )
       : null,
     subscriptions.value === null
-      ? h('p', { class: 'note', role: 'status', key: 'wait' }, fault.value === null ? 'Asking …' : '')
+      ? h('p', { class: 'note', role: 'status', key: 'wait' }, fault.value === null ? 'Loading …' : '')
       : subscriptions.value.length === 0
         ? h(
             'p',
             { class: 'empty', key: 'empty' },
-            'None yet. A new ',
-            h('a', { href: '/analysis' }, 'analysis'),
-            ' can be made one: “Again and again”.',
+            'No subscriptions yet. ',
+            h('a', { href: '/analysis' }, 'Start an analysis'),
+            ' and tick “Repeat as a subscription”.',
           )
         : h(
             'ol',
@@ -105,8 +105,8 @@ const pathOf = ({ subscription_id: id }: Subscription): string => `/v1/analysis/
 const statusWords: Readonly<Record<Subscription['status'], readonly [string, string]>> = {
   active: ['Active', 'good'],
   paused: ['Paused', ''],
-  disabled: ['Switched off by the operator', 'bad'],
-  reconciliation_required: ['Not allowed any more as it is', 'bad'],
+  disabled: ['Turned off by an operator', 'bad'],
+  reconciliation_required: ['No longer allowed as it is', 'bad'],
 }
 
 interface CardProps {
@@ -141,7 +141,7 @@ function SubscriptionCard({ one, recent, turn }: CardProps): ComponentChild {
       parameters === '' ? '' : ` · ${parameters}`,
       ` · since ${timeInWords(one.created_at)}`,
     ),
-    underWay.length === 0 ? null : h(RunList, { runs: underWay, label: `Under way: ${one.name}` }),
+    underWay.length === 0 ? null : h(RunList, { runs: underWay, label: `In progress: ${one.name}` }),
     h(History, { one, state: recent.map(({ run_id: id, status }) => `${id} ${status}`).join() }),
   )
 }
@@ -166,7 +166,7 @@ function History({ one, state }: { readonly one: Subscription; readonly state: s
   }, [state])
   if (fault.value !== null) return h('p', { class: 'fault', role: 'alert' }, fault.value)
   if (runs.value === null) return null
-  if (runs.value.length === 0) return h('p', { class: 'note' }, 'No run of it has ended yet.')
+  if (runs.value.length === 0) return h('p', { class: 'note' }, 'No finished runs yet.')
   return h(RunList, { runs: runs.value, label: `History of ${one.name}` })
 }
 

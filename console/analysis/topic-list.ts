@@ -28,9 +28,9 @@ export function TopicList({ run, artifact }: ResultProps): ComponentChild {
     topics.slice(0, count).flatMap((topic) => topic.central_document_ids.slice(0, centralShown)),
   )
   if (fault !== null) return h('p', { class: 'notice bad', role: 'alert' }, fault)
-  if (rows === null) return h('p', { class: 'note', role: 'status' }, 'Reading the topics …')
+  if (rows === null) return h('p', { class: 'note', role: 'status' }, 'Loading topics …')
   if (rows.length === 0) {
-    return h('p', { class: 'empty' }, 'No topics: too few texts are near each other. A smaller least size finds more.')
+    return h('p', { class: 'empty' }, 'No topics found. Try a smaller minimum size.')
   }
   const most = Math.max(...rows.flatMap(({ days }) => Object.values(days)))
   return [

@@ -165,7 +165,7 @@ export function inWords(error: unknown): string | null {
       withoutNumber(where === '' || error.message.includes(where) ? error.message : `${error.message}: ${where}`),
     )
   }
-  if (error instanceof TypeError) return 'The server did not answer. Nothing is known of what became of the request.'
+  if (error instanceof TypeError) return 'The server did not respond. The request may or may not have been carried out.'
   return error instanceof Error ? error.message : String(error)
 }
 

@@ -19,7 +19,7 @@ export interface Health {
 }
 
 /** How the server is, asked every now and then while somebody looks. */
-export const health = signal<Health>({ state: 'unknown', words: 'Asking …', rows: [], askedAt: null })
+export const health = signal<Health>({ state: 'unknown', words: 'Checking …', rows: [], askedAt: null })
 
 const say = (state: Health['state'], words: string, rows: readonly Row[]): void => {
   health.value = { state, words, rows, askedAt: new Date() }
@@ -33,15 +33,15 @@ async function get<Body>(path: string): Promise<{ ok: boolean; body: Body }> {
 async function readHealth(): Promise<void> {
   const [alive, ready] = await Promise.allSettled([get('/healthz'), get<Readiness>('/readyz')])
   if (alive.status === 'rejected' || !alive.value.ok) {
-    return say('bad', 'No answer', [['Process', false, 'is not responding']])
+    return say('bad', 'Not responding', [['Process', false, 'is not responding']])
   }
-  const rows: Row[] = [['Process', true, 'alive']]
+  const rows: Row[] = [['Process', true, 'running']]
   if (ready.status === 'rejected') {
-    return say('warn', 'Alive, readiness unknown', [...rows, ['Readiness', false, 'is not responding']])
+    return say('warn', 'Running, readiness unknown', [...rows, ['Readiness', false, 'is not responding']])
   }
   const found = Object.entries(ready.value.body.checks ?? {})
   for (const [name, { ok, detail }] of found) rows.push([words(name), ok, detail || (ok ? 'ok' : 'fails')])
-  return ready.value.ok ? say('good', 'Ready', rows) : say('warn', 'Alive, not ready', rows)
+  return ready.value.ok ? say('good', 'Ready', rows) : say('warn', 'Running, not ready', rows)
 }
 
 /** `search_index` reads better as "Search index". */
@@ -54,6 +54,6 @@ export async function watchHealth(): Promise<void> {
 
 // Whoever sees that it is away, or back, need not wait for the next question.
 isAway.subscribe((away) => {
-  if (away) say('bad', 'No answer', [['Process', false, 'is not responding']])
+  if (away) say('bad', 'Not responding', [['Process', false, 'is not responding']])
   else if (health.value.state === 'bad') readHealth()
 })

@@ -51,7 +51,7 @@ export function refused(scheme: Scheme, sent: string): void {
   if (credential(scheme).value !== sent || sent === '') return
   endedBecause.value =
     scheme === 'consumer'
-      ? 'The key is not accepted any more: it was revoked or has expired. Sign in with another one.'
-      : 'The admin token is not accepted any more. Sign in with the present one.'
+      ? 'This key no longer works: it was revoked or has expired. Sign in with another one.'
+      : 'This admin token no longer works. Sign in with the current one.'
   credential(scheme).value = ''
 }

@@ -3,7 +3,7 @@ import { useLayoutEffect } from 'preact/hooks'
 /** Forms with edits that leaving would lose. */
 const unsaved = new Set<object>()
 
-const question = 'What you changed here is not saved. Leave it all the same?'
+const question = 'You have unsaved changes. Leave anyway?'
 
 /** Whether the reader may go from here: they are asked, where they would lose something. */
 export const mayLeave = (): boolean => unsaved.size === 0 || confirm(question)

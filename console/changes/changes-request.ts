@@ -14,7 +14,7 @@ export const beginnings = {
   now: ['Now', 0],
   hour: ['An hour ago', 3_600_000],
   day: ['A day ago', 86_400_000],
-  earliest: ['The first event that is kept', null],
+  earliest: ['The oldest event', null],
 } as const
 export type Beginning = keyof typeof beginnings
 

@@ -84,10 +84,10 @@ function OtherDocuments({
     return () => left.abort()
   }, [document.id, known?.application_id])
   if (fault.value !== null) return h('p', { class: 'note' }, fault.value)
-  if (others.value === null) return h('p', { class: 'note' }, 'Looking for others …')
-  if (others.value.length === 0) return h('p', { class: 'note' }, 'Nothing else of this author is here.')
+  if (others.value === null) return h('p', { class: 'note' }, 'Loading …')
+  if (others.value.length === 0) return h('p', { class: 'note' }, 'No other documents by this author.')
   return [
-    h('h3', { key: 'title' }, 'Others by the same author'),
+    h('h3', { key: 'title' }, 'More by this author'),
     h(DocumentLinks, {
       key: 'links',
       documents: others.value.map(({ id, title, source_platform: platform, published_at }) => ({
@@ -109,7 +109,7 @@ function OtherDocuments({
             author: authorId,
           }),
         },
-        'All of this author',
+        'All by this author',
       ),
     ),
   ]

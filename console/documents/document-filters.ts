@@ -68,8 +68,8 @@ export function DocumentFilters({ browsing, change }: DocumentFiltersProps): Com
 
 const statuses = [
   ['', 'Any'],
-  ['active', 'Still there'],
-  ['unavailable', 'No longer there'],
+  ['active', 'Available'],
+  ['unavailable', 'Unavailable'],
 ] as const
 
 function Span({ title, children }: { readonly title: string; readonly children?: ComponentChild }): ComponentChild {

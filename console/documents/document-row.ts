@@ -35,7 +35,7 @@ export function DocumentRow({ document, body }: DocumentRowProps): ComponentChil
     h(
       'span',
       { class: 'document-facts' },
-      document.status === 'unavailable' ? h('span', { class: 'chip' }, 'no longer there') : null,
+      document.status === 'unavailable' ? h('span', { class: 'chip' }, 'unavailable') : null,
       facts.map((fact, i) => h('bdi', { key: i }, fact)),
       words.map((word) => h('bdi', { key: word, class: 'chip' }, word)),
     ),

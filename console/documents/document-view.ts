@@ -40,7 +40,7 @@ export function DocumentView({ place, params }: ViewProps): ComponentChild {
     fault.value === null ? null : h(Missing, { fault: fault.value, isHidden: status.value === 404 }),
     document === null
       ? fault.value === null
-        ? h('p', { class: 'empty', role: 'status' }, 'Reading …')
+        ? h('p', { class: 'empty', role: 'status' }, 'Loading …')
         : null
       : h(
           'div',
@@ -50,7 +50,9 @@ export function DocumentView({ place, params }: ViewProps): ComponentChild {
             'div',
             { class: 'document-main' },
             h(Text, { content: content.body.value, fault: faultOf(content) }),
-            document.version_count > 1 ? h(VersionDifference, { key: id, documentId: id, place }) : null,
+            document.version_count > 1
+              ? h(VersionDifference, { key: id, documentId: id, count: document.version_count, place })
+              : null,
             h(MetricLines, { documentId: id }),
             content.body.value === null ? null : h(Neighbours, { documentId: id, content: content.body.value }),
           ),
@@ -70,7 +72,7 @@ function Missing({ fault, isHidden }: { readonly fault: string; readonly isHidde
     { class: 'empty', role: 'alert' },
     h('p', null, fault),
     isHidden
-      ? h('p', null, h('a', { href: '/account' }, 'The account'), ' says what a document must be like to be seen.')
+      ? h('p', null, h('a', { href: '/account' }, 'Your account'), ' shows which documents you can read.')
       : null,
   )
 }
@@ -93,7 +95,7 @@ function Facts({ document }: { readonly document: Detail }): ComponentChild {
       h('bdi', null, document.source_platform),
     ),
     facts.map((fact, i) => h('bdi', { key: i }, fact)),
-    document.status === 'unavailable' ? h('span', { class: 'chip' }, 'no longer there') : null,
+    document.status === 'unavailable' ? h('span', { class: 'chip' }, 'unavailable') : null,
     url === null
       ? null
       : h('a', { class: 'original', href: url, target: '_blank', rel: 'noreferrer' }, 'Original', icon('out')),
@@ -101,21 +103,21 @@ function Facts({ document }: { readonly document: Detail }): ComponentChild {
 }
 
 const faultOf = ({ fault, status }: Answered<Content>): string | null =>
-  status.value === 403 ? 'This application may read what is known of it, and not its text.' : fault.value
+  status.value === 403 ? 'This application may not read the text of this document.' : fault.value
 
 /** A page of a book or so; whoever wants the rest says so. */
 const shownCharacters = 6_000
 
 function Text({ content, fault }: { readonly content: Content | null; readonly fault: string | null }): ComponentChild {
   const isWhole = useSignal(false)
-  if (content === null) return h('p', { class: 'note' }, fault ?? 'Reading its text …')
+  if (content === null) return h('p', { class: 'note' }, fault ?? 'Loading the text …')
   const body = content.body ?? ''
   const isCut = body.length > shownCharacters && !isWhole.value
   return h(
     'article',
     { class: 'card document-text', lang: content.language ?? undefined },
     body === ''
-      ? h('p', { class: 'note' }, 'It has no text but its title.')
+      ? h('p', { class: 'note' }, 'This document has no body.')
       : h('p', { dir: 'auto' }, isCut ? `${body.slice(0, shownCharacters)} …` : body),
     isCut
       ? h(
@@ -145,12 +147,12 @@ function About({ document }: { readonly document: Detail }): ComponentChild {
       h(Words, { name: 'Topics', parameter: 'topics', words: document.topics }),
       h(Words, { name: 'Tags', parameter: 'tags', words: document.tags }),
       [
-        ['Came in', document.created_at],
-        ['Last seen', document.observed_at],
+        ['Ingested', document.created_at],
+        ['Last observed', document.observed_at],
       ].map(([name, time]) => h('div', { key: name }, h('dt', null, name), h('dd', null, momentInWords(time!)))),
       [
-        ['Document id', document.id],
-        ['Platform’s id', document.external_id],
+        ['Document ID', document.id],
+        ['External ID', document.external_id],
       ].map(([name, id]) =>
         h(
           'div',

@@ -107,7 +107,7 @@ function Lookup({
     'form',
     { class: 'lookup', role: 'search', onSubmit: submit },
     icon('search'),
-    h('label', { class: 'hidden-label', for: 'exactly' }, 'Document id or address'),
+    h('label', { class: 'hidden-label', for: 'exactly' }, 'Document ID or URL'),
     h('input', {
       id: 'exactly',
       name: 'exactly',
@@ -116,7 +116,7 @@ function Lookup({
       key: exactly,
       defaultValue: exactly,
       maxLength: 4096,
-      placeholder: 'A document id, or its address on the web',
+      placeholder: 'Document ID or URL',
       autocomplete: 'off',
       spellcheck: false,
     }),
@@ -129,7 +129,7 @@ function chosenOf(browsing: Browsing, change: (changes: Partial<Browsing>) => vo
   const one = (value: string, words: string, changes: Partial<Browsing>): ChosenFilter[] =>
     value === '' ? [] : [{ words, drop: () => change(changes) }]
   return [
-    ...one(exactly, `Exactly: ${exactly}`, { exactly: '' }),
+    ...one(exactly, `Exact match: ${exactly}`, { exactly: '' }),
     ...one(dataset, `Dataset: ${dataset}`, { dataset: '' }),
     ...narrowings.flatMap((name) =>
       lists[name].map((value) => ({
@@ -142,7 +142,7 @@ function chosenOf(browsing: Browsing, change: (changes: Partial<Browsing>) => vo
     ...one(to, `Published until ${dayOf(to)}`, { to: '' }),
     ...one(scoreMin, `Score at least ${scoreMin}`, { scoreMin: '' }),
     ...one(scoreMax, `Score at most ${scoreMax}`, { scoreMax: '' }),
-    ...one(status, status === 'active' ? 'Still there' : 'No longer there', { status: '' }),
+    ...one(status, status === 'active' ? 'Available' : 'Unavailable', { status: '' }),
   ]
 }
 

@@ -31,7 +31,7 @@ export function MetricLines({ documentId }: { readonly documentId: string }): Co
     { class: 'card', 'aria-labelledby': 'metrics' },
     h('h2', { id: 'metrics' }, 'Metrics'),
     fault.value === null ? null : h('p', { class: 'fault' }, fault.value),
-    body.value === null && fault.value === null ? h('p', { class: 'note' }, 'Reading …') : null,
+    body.value === null && fault.value === null ? h('p', { class: 'note' }, 'Loading …') : null,
     h(
       'div',
       { class: 'metrics' },

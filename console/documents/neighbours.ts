@@ -35,15 +35,19 @@ export function Neighbours({
   return h(
     'section',
     { class: 'card', 'aria-labelledby': 'neighbours' },
-    h('h2', { id: 'neighbours' }, 'Near in meaning'),
+    h('h2', { id: 'neighbours' }, 'Similar documents'),
     fault.value === null ? null : h('p', { class: 'note' }, fault.value),
     isByWords
-      ? h('p', { class: 'note' }, 'Meaning could not be searched at the moment: these were found by their words.')
+      ? h('p', { class: 'note' }, 'Search by meaning is not available at the moment. These were found by their words.')
       : null,
     body.value === null
-      ? h('p', { class: 'note' }, query === '' ? 'It has no text to go by.' : fault.value === null ? 'Looking …' : '')
+      ? h(
+          'p',
+          { class: 'note' },
+          query === '' ? 'This document has no text to compare.' : fault.value === null ? 'Loading …' : '',
+        )
       : others.length === 0
-        ? h('p', { class: 'note' }, 'Nothing is near it.')
+        ? h('p', { class: 'note' }, 'No similar documents.')
         : h(DocumentLinks, {
             documents: others.map(({ document_id: id, source_platform: platform, title, published_at, score }) => ({
               id,

@@ -17,10 +17,12 @@ const contextRows = 1
 
 export interface VersionDifferenceProps extends Pick<ViewProps, 'place'> {
   readonly documentId: string
+  /** How many versions there are, also where more than can be chosen from. */
+  readonly count: number
 }
 
 /** Two versions side by side, with what the other lacks marked: the present one and that before it, or as chosen. */
-export function VersionDifference({ documentId, place }: VersionDifferenceProps): ComponentChild {
+export function VersionDifference({ documentId, count, place }: VersionDifferenceProps): ComponentChild {
   const path = `/v1/documents/${encodeURIComponent(documentId)}`
   const listed = useAnswer<{ versions: readonly Version[] }>({
     path: `${path}/versions`,
@@ -39,30 +41,31 @@ export function VersionDifference({ documentId, place }: VersionDifferenceProps)
   return h(
     'section',
     { class: 'card versions', 'aria-labelledby': 'versions' },
-    h('h2', { id: 'versions' }, `Versions${versions.length > 0 ? `: ${versions.length}` : ''}`),
+    h('h2', { id: 'versions' }, `Versions: ${count}`),
     fault === null ? null : h('p', { class: 'notice bad', role: 'alert' }, fault),
     versions.length === 0
       ? null
       : h(
           'div',
           { class: 'version-choice' },
-          h(Choice, { words: 'Before', versions, chosen: oldId, choose: (old) => choose({ old }) }),
-          h(Choice, { words: 'After', versions, chosen: newId, choose: (id) => choose({ new: id }) }),
+          h(Choice, { words: 'Before', count, versions, chosen: oldId, choose: (old) => choose({ old }) }),
+          h(Choice, { words: 'After', count, versions, chosen: newId, choose: (id) => choose({ new: id }) }),
         ),
     older.body.value === null || newer.body.value === null
-      ? h('p', { class: 'note', role: 'status' }, fault === null ? 'Reading …' : '')
+      ? h('p', { class: 'note', role: 'status' }, fault === null ? 'Loading …' : '')
       : h(Difference, { older: older.body.value, newer: newer.body.value }),
   )
 }
 
 interface ChoiceProps {
   readonly words: string
+  readonly count: number
   readonly versions: readonly Version[]
   readonly chosen: string | null
   readonly choose: (versionId: string) => void
 }
 
-function Choice({ words, versions, chosen, choose }: ChoiceProps): ComponentChild {
+function Choice({ words, count, versions, chosen, choose }: ChoiceProps): ComponentChild {
   return h(
     'label',
     null,
@@ -73,11 +76,11 @@ function Choice({ words, versions, chosen, choose }: ChoiceProps): ComponentChil
         value: chosen ?? '',
         onChange: (event: Event) => choose((event.currentTarget as HTMLSelectElement).value),
       },
-      versions.map(({ version_id, is_current, created_at }) =>
+      versions.map(({ version_id, is_current, created_at }, i) =>
         h(
           'option',
           { key: version_id, value: version_id },
-          `${momentInWords(created_at, { seconds: true })}${is_current ? ' (current)' : ''}`,
+          `${count - i}: ${momentInWords(created_at, { seconds: true })}${is_current ? ' (current)' : ''}`,
         ),
       ),
     ),
@@ -104,7 +107,7 @@ function Difference({ older, newer }: { readonly older: Content; readonly newer:
   if (fault.value !== null) return h('p', { class: 'notice bad', role: 'alert' }, fault.value)
   const all = rows.value
   if (all === null) return h('p', { class: 'note' }, 'Comparing …')
-  if (all.every(({ isSame }) => isSame)) return h('p', { class: 'note' }, 'Both have the same text.')
+  if (all.every(({ isSame }) => isSame)) return h('p', { class: 'note' }, 'Both versions have the same text.')
   const isNear = (i: number): boolean =>
     all.slice(Math.max(0, i - contextRows), i + contextRows + 1).some(({ isSame }) => !isSame)
   const shown = all.filter(({ isSame }, i) => isWhole.value || !isSame || isNear(i))
@@ -134,7 +137,7 @@ function Difference({ older, newer }: { readonly older: Content; readonly newer:
               isWhole.value = true
             },
           },
-          `Show ${hidden} paragraph${hidden === 1 ? ' that is' : 's that are'} the same`,
+          `Show ${hidden} unchanged paragraph${hidden === 1 ? '' : 's'}`,
         )
       : null,
   )

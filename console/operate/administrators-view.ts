@@ -28,9 +28,9 @@ interface Token {
 }
 
 const rolesInWords: Readonly<Record<Role, string>> = {
-  viewer: 'Viewer: sees everything but secrets',
-  operator: 'Operator: does the everyday work too',
-  owner: 'Owner: everything, these tokens and erasures too',
+  viewer: 'Viewer: sees everything except secrets',
+  operator: 'Operator: also does everyday work',
+  owner: 'Owner: everything, including these tokens and erasures',
 }
 
 /** Who operates this instance. The audit log names them. */
@@ -71,7 +71,7 @@ export function AdministratorsView(): ComponentChild {
     h(
       Standing,
       { fault, isKnown: body !== null, isEmpty: tokens.length === 0 },
-      'Nobody has a token of their own yet: everybody signs in with the token of the instance, and the audit log cannot tell them apart.',
+      'No personal tokens yet. Everyone signs in with the instance token, so the audit log cannot tell them apart.',
     ),
     tokens.length === 0
       ? null
@@ -90,9 +90,9 @@ export function AdministratorsView(): ComponentChild {
               title: 'Last used',
               cell: ({ last_used_at: at }) => (at === null ? 'never' : h('span', { title: moment(at) }, ago(at))),
             },
-            { title: 'Ends', cell: ({ expires_at: at }) => (at === null ? 'never' : moment(at)) },
+            { title: 'Expires', cell: ({ expires_at: at }) => (at === null ? 'never' : moment(at)) },
             {
-              title: 'Change',
+              title: 'Actions',
               isTools: true,
               cell: (token) =>
                 ['revoked', 'expired'].includes(keyState(token))
@@ -104,7 +104,7 @@ export function AdministratorsView(): ComponentChild {
                         ActButton,
                         {
                           needs: 'owner',
-                          of: `the token of ${token.name}`,
+                          of: `token ${token.name}`,
                           act: () => {
                             ending.value = token
                           },
@@ -120,7 +120,7 @@ export function AdministratorsView(): ComponentChild {
           FormDialog,
           {
             title: 'New administrator',
-            action: 'Make the token',
+            action: 'Create token',
             submit: make,
             close: making.close,
           },
@@ -129,7 +129,7 @@ export function AdministratorsView(): ComponentChild {
             name: 'name',
             required: true,
             maxLength: 200,
-            note: 'As the audit log is to say it.',
+            note: 'Shown in the audit log.',
           }),
           h(
             'p',
@@ -141,7 +141,7 @@ export function AdministratorsView(): ComponentChild {
               Object.entries(rolesInWords).map(([role, words]) => h('option', { key: role, value: role }, words)),
             ),
           ),
-          h(Field, { label: 'Ends on (UTC)', name: 'day', type: 'date', note: 'It never ends when this is empty.' }),
+          h(Field, { label: 'Expires on (UTC)', name: 'day', type: 'date', note: 'Leave empty for no expiry.' }),
         )
       : null,
     ended === null
@@ -149,7 +149,7 @@ export function AdministratorsView(): ComponentChild {
       : h(
           FormDialog,
           {
-            title: `Revoke the token of ${ended.name}`,
+            title: `Revoke token ${ended.name}`,
             action: 'Revoke',
             isDangerous: true,
             submit: async () => {
@@ -160,12 +160,12 @@ export function AdministratorsView(): ComponentChild {
               ending.value = null
             },
           },
-          h('p', null, 'It is refused from the next request on. This cannot be undone.'),
+          h('p', null, 'It stops working immediately. This cannot be undone.'),
         ),
     secret.value === null
       ? null
       : h(SecretDialog, {
-          title: 'The new admin token',
+          title: 'New admin token',
           secret: secret.value,
           close: () => {
             secret.value = null

@@ -67,7 +67,7 @@ function MayRead({
     h(
       'div',
       { class: 'section-head' },
-      h('h2', { id: 'may-read' }, 'What it may read'),
+      h('h2', { id: 'may-read' }, 'Access'),
       editing.isOpen
         ? null
         : h(
@@ -88,7 +88,7 @@ function MayRead({
           close: editing.close,
         })
       : entitlements.length === 0
-        ? h('p', null, 'Nothing: it has no entitlements.')
+        ? h('p', null, 'No entitlements: it can read nothing.')
         : h(
             'ol',
             { class: 'entries' },
@@ -130,7 +130,7 @@ function Keys({ path }: { readonly path: string }): ComponentChild {
     h(
       Standing,
       { fault, isKnown: body !== null, isEmpty: keys.length === 0 },
-      'It has no key yet, and can read nothing without one.',
+      'No keys yet. The application needs one to read anything.',
     ),
     keys.length === 0 ? null : h(KeyTable, { label: 'Keys', keys, changed: again }),
     making.isOpen
@@ -138,7 +138,7 @@ function Keys({ path }: { readonly path: string }): ComponentChild {
           FormDialog,
           {
             title: 'New key',
-            action: 'Make the key',
+            action: 'Create key',
             submit: make,
             close: making.close,
           },
@@ -146,15 +146,15 @@ function Keys({ path }: { readonly path: string }): ComponentChild {
             label: 'Name',
             name: 'name',
             maxLength: 200,
-            note: 'To tell it from others: who or what uses it.',
+            note: 'Who or what uses it.',
           }),
-          h(Field, { label: 'Ends on (UTC)', name: 'day', type: 'date', note: 'It never ends when this is empty.' }),
+          h(Field, { label: 'Expires on (UTC)', name: 'day', type: 'date', note: 'Leave empty for no expiry.' }),
         )
       : null,
     secret.value === null
       ? null
       : h(SecretDialog, {
-          title: 'The new key',
+          title: 'New key',
           secret: secret.value,
           close: () => {
             secret.value = null
@@ -190,16 +190,12 @@ function End({ application, path }: { readonly application: Application; readonl
             submit: remove,
             close: asking.close,
           },
-          h(
-            'p',
-            null,
-            'Its keys are refused from the next request on, and its subscriptions are gone. The audit log stays.',
-          ),
+          h('p', null, 'Its keys stop working immediately and its subscriptions are deleted. The audit log is kept.'),
           h(
             'label',
             { class: 'check' },
             h('input', { type: 'checkbox', name: 'force' }),
-            'Even while it has keys that work, runs or subscriptions',
+            'Delete even if it has active keys, runs or subscriptions',
           ),
         )
       : null,

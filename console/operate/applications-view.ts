@@ -34,7 +34,7 @@ export function ApplicationsView(): ComponentChild {
     h(
       Standing,
       { fault, isKnown: body !== null, isEmpty: applications.length === 0 },
-      'There is no application yet. Make one, say what it may read, and give it a key.',
+      'No applications yet. Create one, choose what it can read, and give it a key.',
     ),
     applications.length === 0
       ? null
@@ -50,9 +50,9 @@ export function ApplicationsView(): ComponentChild {
                 h('small', null, id),
               ],
             },
-            { title: 'May read', cell: ({ entitlements }) => datasetsInWords(entitlements) },
-            { title: 'Keys that work', isNumber: true, cell: ({ application_id: id }) => working(keys, id) },
-            { title: 'Changed', cell: ({ updated_at: at }) => moment(at) },
+            { title: 'Can read', cell: ({ entitlements }) => datasetsInWords(entitlements) },
+            { title: 'Active keys', isNumber: true, cell: ({ application_id: id }) => working(keys, id) },
+            { title: 'Updated', cell: ({ updated_at: at }) => moment(at) },
           ],
         }),
     making.isOpen
@@ -60,7 +60,7 @@ export function ApplicationsView(): ComponentChild {
           FormDialog,
           {
             title: 'New application',
-            action: 'Make it',
+            action: 'Create',
             submit: make,
             close: making.close,
           },
@@ -69,7 +69,7 @@ export function ApplicationsView(): ComponentChild {
             name: 'name',
             required: true,
             maxLength: 200,
-            note: 'For people; it can be changed.',
+            note: 'A display name. You can change it later.',
           }),
         )
       : null,

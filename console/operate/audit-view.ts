@@ -22,7 +22,7 @@ export function AuditView(): ComponentChild {
     Fragment,
     null,
     h(Head, { title: 'Audit', path: '/admin/v1/audit' }),
-    h(Standing, { fault, isKnown: items !== null, isEmpty: items?.length === 0 }, 'Nothing has been changed yet.'),
+    h(Standing, { fault, isKnown: items !== null, isEmpty: items?.length === 0 }, 'No changes yet.'),
     items === null || items.length === 0
       ? null
       : h(Table<Line>, {
@@ -33,7 +33,7 @@ export function AuditView(): ComponentChild {
             { title: 'When', cell: ({ at }) => moment(at) },
             { title: 'Who', cell: ({ actor }) => h('span', { dir: 'auto' }, actor) },
             { title: 'What', cell: ({ action }) => h('code', null, action) },
-            { title: 'Of', cell: ({ target }) => h('span', { dir: 'auto' }, target) },
+            { title: 'Target', cell: ({ target }) => h('span', { dir: 'auto' }, target) },
             {
               title: 'Detail',
               cell: ({ detail }) =>

@@ -16,7 +16,7 @@ export function ChangedMeanwhile<Fields>({
 }: ChangedMeanwhileProps<Fields>): ComponentChild {
   if (meanwhile === null) return null
   const { author, changed } = meanwhile
-  const who = author === null ? 'Somebody' : author.name
+  const who = author === null ? 'Someone' : author.name
   const when = author === null ? '' : ` (${moment(author.at)})`
   return h(
     'div',
@@ -25,7 +25,7 @@ export function ChangedMeanwhile<Fields>({
       'p',
       null,
       h('strong', { dir: 'auto' }, who),
-      ` changed this while you were editing${when}. Nothing of yours is lost. What you had left alone now is as they made it.`,
+      ` changed this while you were editing${when}. Your edits are kept; fields you did not touch now show their changes.`,
     ),
     h(
       'dl',
@@ -35,8 +35,8 @@ export function ChangedMeanwhile<Fields>({
           'div',
           { key: name },
           h('dt', null, nameOf(name)),
-          h('dd', null, h('span', { class: 'said' }, 'Stands now'), inWords(name, now)),
-          h('dd', null, h('span', { class: 'said' }, 'You write'), inWords(name, mine)),
+          h('dd', null, h('span', { class: 'said' }, 'Current'), inWords(name, now)),
+          h('dd', null, h('span', { class: 'said' }, 'Yours'), inWords(name, mine)),
         ),
       ),
     ),

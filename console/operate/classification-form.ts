@@ -48,7 +48,7 @@ export function ClassificationForm({ datasetId, code, taken, done, close }: Clas
   const pathOf = (one: string): string => `${all}/${encodeURIComponent(one)}`
   const save = async (edit: Edit<Fields>): Promise<void> => {
     const made = edit.fields.code.trim()
-    if (code === null && taken.includes(made)) throw new Error(`There is a classification ${made} already.`)
+    if (code === null && taken.includes(made)) throw new Error(`The classification ${made} already exists.`)
     await edit.save(async ({ code: typed, name, description, labels, active }, _, tag) => {
       const body = {
         name: name.trim(),

@@ -32,7 +32,7 @@ export function Classifications({ dataset }: { readonly dataset: Dataset }): Com
         'New classification',
       ),
     ),
-    h(Standing, { fault, isKnown: body !== null, isEmpty: found.length === 0 }, 'It has none.'),
+    h(Standing, { fault, isKnown: body !== null, isEmpty: found.length === 0 }, 'No classifications yet.'),
     found.length === 0
       ? null
       : h(Table<Classification>, {
@@ -50,7 +50,7 @@ export function Classifications({ dataset }: { readonly dataset: Dataset }): Com
             },
             { title: 'State', cell: ({ active }) => state(active ? 'active' : 'inactive') },
             {
-              title: 'Change',
+              title: 'Actions',
               isTools: true,
               cell: (one) =>
                 h(

@@ -75,7 +75,7 @@ export function CollectorsView({ place }: ViewProps): ComponentChild {
     h(
       Standing,
       { fault: collectors.fault ?? keys.fault, isKnown: collectors.body !== null, isEmpty: found.length === 0 },
-      'There is no collector yet: nobody sends documents in. Make one, and give its key to the program that collects.',
+      'No collectors yet. Create one and give its key to the program that collects.',
     ),
     found.length === 0
       ? null
@@ -88,10 +88,10 @@ export function CollectorsView({ place }: ViewProps): ComponentChild {
               title: 'Name',
               cell: ({ collector_id: id, name }) => [h('span', { dir: 'auto' }, name), h('small', null, id)],
             },
-            { title: 'Writes to', cell: ({ datasets }) => datasets?.join(', ') ?? 'every dataset' },
-            { title: 'Made', cell: ({ created_at: at }) => moment(at) },
+            { title: 'Writes to', cell: ({ datasets }) => datasets?.join(', ') ?? 'all datasets' },
+            { title: 'Created', cell: ({ created_at: at }) => moment(at) },
             {
-              title: 'Change',
+              title: 'Actions',
               isTools: true,
               cell: (one) =>
                 h(
@@ -117,9 +117,9 @@ export function CollectorsView({ place }: ViewProps): ComponentChild {
       : h(
           'section',
           { 'aria-labelledby': 'collector-keys' },
-          h('h2', { id: 'collector-keys' }, 'Keys of collectors'),
+          h('h2', { id: 'collector-keys' }, 'Collector keys'),
           h(KeyTable, {
-            label: 'Keys of collectors',
+            label: 'Collector keys',
             keys: own,
             changed: again,
             more: [
@@ -136,15 +136,15 @@ export function CollectorsView({ place }: ViewProps): ComponentChild {
           FormDialog,
           {
             title: 'New collector',
-            action: 'Make it, with its key',
+            action: 'Create',
             submit: make,
             close: making.close,
           },
           h(Field, { label: 'Name', name: 'name', required: true, maxLength: 200 }),
           h(Field, {
-            label: 'Datasets that it writes to',
+            label: 'Datasets it writes to',
             name: 'datasets',
-            note: 'Ids with commas between them; every dataset when this is empty.',
+            note: 'Comma-separated IDs. Leave empty for all datasets.',
           }),
         )
       : null,
@@ -161,18 +161,18 @@ export function CollectorsView({ place }: ViewProps): ComponentChild {
               leaving.value = null
             },
           },
-          h('p', null, 'Its keys are refused from the next request on. What it sent stays.'),
+          h('p', null, 'Its keys stop working immediately. Documents it sent are kept.'),
           h(
             'label',
             { class: 'check' },
             h('input', { type: 'checkbox', name: 'force' }),
-            'Even while it has keys that work, or tasks of live queries',
+            'Delete even if it has active keys or live tasks',
           ),
         ),
     secret.value === null
       ? null
       : h(SecretDialog, {
-          title: 'The key of the collector',
+          title: 'Collector key',
           secret: secret.value,
           close: () => {
             secret.value = null

@@ -27,13 +27,12 @@ export function ConfirmDataset({ id }: { readonly id: string }): ComponentChild 
 
 function inWords(counts: DocumentCounts, documents: number | null): string {
   if (counts === 'asking') return 'Counting its documents …'
-  if (documents === null)
-    return 'How many documents it has is not known at the moment: the search index does not answer.'
-  if (documents === 0) return 'It has no documents that can be found.'
-  return `It has ${counted(documents, 'document')}, which will be gone for good.`
+  if (documents === null) return 'The number of documents is not known: the search index is not responding.'
+  if (documents === 0) return 'This dataset has no documents in the search index.'
+  return `${counted(documents, 'document')} will be erased for good.`
 }
 
 /** Throws unless the id was typed. */
 export function mustConfirm(id: string, fields: FormData): void {
-  if (String(fields.get(fieldName)).trim() !== id) throw new Error(`Type ${id} to confirm: it is not what was typed.`)
+  if (String(fields.get(fieldName)).trim() !== id) throw new Error(`Type ${id} exactly to confirm.`)
 }

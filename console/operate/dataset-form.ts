@@ -27,7 +27,7 @@ interface Fields extends Readonly<Record<string, unknown>> {
 const names: Readonly<Record<string, string>> = {
   name: 'Name',
   description: 'Description',
-  days: 'Days that documents are kept',
+  days: 'Retention (days)',
 }
 
 const fieldsOf = ({ dataset_id: id, name, description, retain_days: days }: Dataset): Fields => ({
@@ -46,7 +46,7 @@ export function DatasetForm({ id, taken, done, close }: DatasetFormProps): Compo
   const mayRetain = lacks('owner') === null
   const save = async (edit: Edit<Fields>): Promise<void> => {
     const made = edit.fields.id.trim()
-    if (id === null && taken.includes(made)) throw new Error(`There is a dataset ${made} already.`)
+    if (id === null && taken.includes(made)) throw new Error(`The dataset ${made} already exists.`)
     await edit.save(async ({ id: typed, name, description, days }, _, tag) => {
       const body = {
         name: name.trim(),
@@ -71,7 +71,7 @@ export function DatasetForm({ id, taken, done, close }: DatasetFormProps): Compo
             label: 'Id',
             required: true,
             maxLength: 128,
-            note: 'As collectors and readers name it: letters, digits and . _ : -. It cannot be changed.',
+            note: 'Used in requests: letters, digits and . _ : -. It cannot be changed later.',
             ...typedInto(edit, 'id'),
           })
         : null,
@@ -83,7 +83,7 @@ export function DatasetForm({ id, taken, done, close }: DatasetFormProps): Compo
             type: 'number',
             min: 1,
             max: 36_500,
-            note: 'Older ones are erased. For ever when this is empty.',
+            note: 'Older documents are erased. Leave empty to keep them forever.',
             ...typedInto(edit, 'days'),
           })
         : null,

@@ -68,11 +68,11 @@ export function DatasetsView({ place }: ViewProps): ComponentChild {
               },
             },
             {
-              title: 'Kept',
-              cell: ({ retain_days: days }) => (days === null ? 'for ever' : `for ${counted(days, 'day')}`),
+              title: 'Retention',
+              cell: ({ retain_days: days }) => (days === null ? 'Forever' : counted(days, 'day')),
             },
             {
-              title: 'Change',
+              title: 'Actions',
               isTools: true,
               cell: (dataset) =>
                 h(

@@ -86,7 +86,7 @@ export function EntitlementEditor({ application, path, datasets, saved, close }:
           h(
             'button',
             { type: 'button', class: 'button small', onClick: () => set(edit.stands.entries) },
-            'Begin again from what stands now',
+            'Start over from the current version',
           ),
         ),
     shown.map((draft, place) =>
@@ -101,7 +101,7 @@ export function EntitlementEditor({ application, path, datasets, saved, close }:
         remove: () => set(shown.filter((_, i) => i !== place)),
       }),
     ),
-    h('button', { type: 'button', class: 'button small', onClick: () => set([...shown, emptyDraft]) }, 'Another entry'),
+    h('button', { type: 'button', class: 'button small', onClick: () => set([...shown, emptyDraft]) }, 'Add entry'),
     h(EntitlementEffect, {
       before: edit.stands.entries.map(entryOf),
       after: filled.map((place) => entryOf(drafts[place]!)),
@@ -114,11 +114,11 @@ export function EntitlementEditor({ application, path, datasets, saved, close }:
     h(
       'div',
       { class: 'dialog-foot' },
-      h('button', { type: 'button', class: 'button', onClick: close }, 'Leave it'),
+      h('button', { type: 'button', class: 'button', onClick: close }, 'Cancel'),
       h(
         'button',
         { type: 'submit', class: 'button main', disabled: isBusy.value },
-        isBusy.value ? 'One moment …' : 'Save entitlements',
+        isBusy.value ? 'Saving …' : 'Save entitlements',
       ),
     ),
   )

@@ -42,21 +42,21 @@ export function EntitlementEffect({ before, after, inWords, counted: told }: Eff
     }
   }, [JSON.stringify([before, after])])
   if (fault.value !== null) return h('p', { class: 'fault effect', role: 'alert' }, fault.value)
-  if (found.value === null) return h('p', { class: 'note effect', role: 'status' }, 'Counting what it would see …')
+  if (found.value === null) return h('p', { class: 'note effect', role: 'status' }, 'Counting documents …')
   const [now, then] = found.value as [EntitlementCount, EntitlementCount]
   const change = then.documents - now.documents
-  const words = change === 0 ? 'as many' : change > 0 ? `${count(change)} more` : `${count(-change)} fewer`
+  const words = change === 0 ? 'no change' : change > 0 ? `${count(change)} more` : `${count(-change)} fewer`
   return h(
     'div',
     { class: 'effect', role: 'status' },
     h(
       'p',
       null,
-      'Sees ',
+      'Can read ',
       h('strong', null, counted(now.documents, 'document')),
-      ' now, ',
+      ' now and ',
       h('strong', null, count(then.documents)),
-      ` after saving: ${words}.`,
+      ` after saving (${words}).`,
     ),
     h(Datasets, { now, then }),
   )

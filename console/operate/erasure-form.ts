@@ -8,9 +8,9 @@ import { FormDialog } from './form-dialog.ts'
 import { send } from './send.ts'
 
 const kinds = [
-  ['ids', 'Documents by their ids'],
-  ['author', 'All of an author'],
-  ['dataset', 'All that a dataset has now'],
+  ['ids', 'Documents by ID'],
+  ['author', 'All documents of an author'],
+  ['dataset', 'All documents of a dataset'],
 ] as const
 type Kind = (typeof kinds)[number][0]
 
@@ -72,9 +72,9 @@ export function ErasureForm({
       ? h(
           'p',
           { class: 'field' },
-          h('label', { for: `${id}-ids` }, 'Document ids'),
+          h('label', { for: `${id}-ids` }, 'Document IDs'),
           h('textarea', { id: `${id}-ids`, name: 'ids', rows: 4, required: true, spellcheck: false }),
-          h('span', { class: 'note' }, 'One a line, 1,000 at the most. Unknown ones are passed over.'),
+          h('span', { class: 'note' }, 'One per line, at most 1,000. Unknown IDs are ignored.'),
         )
       : h(DatasetChoice, {
           chosen: dataset.value,
@@ -90,11 +90,11 @@ export function ErasureForm({
           h(Field, { key: 'platform', label: 'Platform', name: 'platform', required: true, maxLength: 1000 }),
           h(Field, {
             key: 'author',
-            label: 'Author, as collectors sent the id',
+            label: 'Author ID, as sent by collectors',
             name: 'author',
             required: true,
             maxLength: 1000,
-            note: 'How many documents these are is not counted before: the list of erasures says it when it is done.',
+            note: 'The number of documents is shown in the list of erasures when it is done.',
           }),
         ]
       : null,
@@ -105,7 +105,7 @@ export function ErasureForm({
         'label',
         { class: 'check' },
         h('input', { type: 'checkbox', name: 'tombstones', defaultChecked: true }),
-        'Refuse them when they are sent in again',
+        'Refuse these documents if they are sent again',
       ),
     ),
     h(
@@ -115,9 +115,13 @@ export function ErasureForm({
         'label',
         { class: 'check' },
         h('input', { type: 'checkbox', name: 'artifacts' }),
-        'Delete the results of analysis that may have one of them, too',
+        'Also delete analysis results that may contain them',
       ),
     ),
-    h('p', { class: 'note' }, 'From this moment on nobody finds them, and nothing brings them back but a backup.'),
+    h(
+      'p',
+      { class: 'note' },
+      'They disappear at once. Restoring a backup over this data erases them again; only a restore into an empty folder brings them back.',
+    ),
   )
 }

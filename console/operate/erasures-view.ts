@@ -45,7 +45,7 @@ export function ErasuresView(): ComponentChild {
     h(
       Standing,
       { fault, isKnown: items !== null, isEmpty: items?.length === 0 },
-      'Nothing has been erased. Documents are erased by their ids, all of an author, or all of a dataset.',
+      'No erasures yet. You can erase documents by ID, by author or by dataset.',
     ),
     items === null || items.length === 0
       ? null
@@ -58,10 +58,10 @@ export function ErasuresView(): ComponentChild {
             { title: 'State', cell: ({ status }) => state(status) },
             { title: 'Documents', isNumber: true, cell: ({ documents }) => count(documents) },
             { title: 'Removed', isNumber: true, cell: ({ removed }) => count(removed) },
-            { title: 'Begun', cell: ({ created_at: at }) => moment(at) },
-            { title: 'Done', cell: ({ completed_at: at }) => (at === null ? 'not yet' : moment(at)) },
+            { title: 'Started', cell: ({ created_at: at }) => moment(at) },
+            { title: 'Finished', cell: ({ completed_at: at }) => (at === null ? 'not yet' : moment(at)) },
             {
-              title: 'Runs that may have one',
+              title: 'Affected runs',
               cell: ({ artifact_run_ids: runs }) => (runs.length === 0 ? 'none' : runs.join(', ')),
             },
           ],

@@ -54,11 +54,11 @@ export function FormDialog({
       h(
         'div',
         { class: 'dialog-foot' },
-        h('button', { type: 'button', class: 'button', onClick: close }, 'Leave it'),
+        h('button', { type: 'button', class: 'button', onClick: close }, 'Cancel'),
         h(
           'button',
           { type: 'submit', class: `button ${isDangerous ? 'danger' : 'main'}`, disabled: isBusy.value },
-          isBusy.value ? 'One moment …' : action,
+          isBusy.value ? 'Saving …' : action,
         ),
       ),
     ),

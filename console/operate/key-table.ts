@@ -51,20 +51,17 @@ export function KeyTable({ label, keys, changed, more = [] }: KeyTableProps): Co
         ...more,
         {
           title: 'Key',
-          cell: ({ name, prefix }) => [
-            h('span', { dir: 'auto' }, name ?? 'without a name'),
-            h('small', null, `${prefix}…`),
-          ],
+          cell: ({ name, prefix }) => [h('span', { dir: 'auto' }, name ?? 'Unnamed'), h('small', null, `${prefix}…`)],
         },
         { title: 'State', cell: (key) => state(keyState(key)) },
         {
           title: 'Last used',
           cell: ({ last_used_at: at }) => (at === null ? 'never' : h('span', { title: moment(at) }, ago(at))),
         },
-        { title: 'Made', cell: ({ created_at: at }) => moment(at) },
-        { title: 'Ends', cell: ({ expires_at: at }) => (at === null ? 'never' : moment(at)) },
+        { title: 'Created', cell: ({ created_at: at }) => moment(at) },
+        { title: 'Expires', cell: ({ expires_at: at }) => (at === null ? 'never' : moment(at)) },
         {
-          title: 'Change',
+          title: 'Actions',
           isTools: true,
           cell: (key) =>
             ['revoked', 'expired'].includes(keyState(key))
@@ -78,7 +75,7 @@ export function KeyTable({ label, keys, changed, more = [] }: KeyTableProps): Co
                       {
                         key: what,
                         needs: 'operator',
-                        of: `the key ${key.name ?? key.prefix}`,
+                        of: `key ${key.name ?? key.prefix}`,
                         act: () => {
                           asked.value = { key, what }
                         },
@@ -94,20 +91,20 @@ export function KeyTable({ label, keys, changed, more = [] }: KeyTableProps): Co
       ? h(
           FormDialog,
           {
-            title: 'Rotate the key',
-            action: 'Make the new key',
+            title: 'Rotate key',
+            action: 'Create new key',
             submit: (fields) => rotate(chosen.key, fields),
             close,
           },
           h(
             'p',
             null,
-            'A new key takes the place of ',
+            'A new key replaces ',
             h('code', null, `${chosen.key.prefix}…`),
-            '. The old one goes on for a while, so that whoever uses it can change over.',
+            '. The old key keeps working for a while so that its users can switch.',
           ),
           h(Field, {
-            label: 'Hours that the old key still works',
+            label: 'Hours until the old key stops working',
             name: 'hours',
             type: 'number',
             min: 0,
@@ -121,19 +118,14 @@ export function KeyTable({ label, keys, changed, more = [] }: KeyTableProps): Co
     chosen?.what === 'revoke'
       ? h(
           FormDialog,
-          { title: 'Revoke the key', action: 'Revoke', isDangerous: true, submit: () => revoke(chosen.key), close },
-          h(
-            'p',
-            null,
-            h('code', null, `${chosen.key.prefix}…`),
-            ' is refused from the next request on. This cannot be undone.',
-          ),
+          { title: 'Revoke key', action: 'Revoke', isDangerous: true, submit: () => revoke(chosen.key), close },
+          h('p', null, h('code', null, `${chosen.key.prefix}…`), ' stops working immediately. This cannot be undone.'),
         )
       : null,
     secret.value === null
       ? null
       : h(SecretDialog, {
-          title: 'The new key',
+          title: 'New key',
           secret: secret.value,
           close: () => {
             secret.value = null

@@ -23,8 +23,8 @@ export async function lastAuthor(target: string): Promise<Author | null> {
 }
 
 const others: Readonly<Record<string, string>> = {
-  'admin-api': 'Somebody with the token of the instance',
-  'command-line': 'Somebody at the command line',
+  'admin-api': 'Someone with the instance token',
+  'command-line': 'Someone on the command line',
 }
 
 /** A token is named by its id and, in quotation marks, by its name. */

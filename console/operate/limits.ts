@@ -19,7 +19,7 @@ export interface LimitGroup {
 /** With the path that it counts: no quota of search has those of the others in it. */
 const quota = (name: string, words: string, note: string): Limit => ({
   path: `daily_quotas.${name}`,
-  name: `${words} a day`,
+  name: `${words} per day`,
   note,
 })
 
@@ -28,45 +28,45 @@ export const limitGroups: readonly LimitGroup[] = [
   {
     title: 'Rates',
     limits: [
-      { path: 'requests_per_second', name: 'Requests a second', note: '50 when empty', isFraction: true },
-      { path: 'burst', name: 'Requests at once after a pause', note: 'twice the rate when empty', min: 1 },
-      { path: 'max_in_flight', name: 'Requests under way at a time', note: '32 when empty', min: 1 },
+      { path: 'requests_per_second', name: 'Requests per second', note: '50 when empty', isFraction: true },
+      { path: 'burst', name: 'Burst', note: 'twice the rate when empty', min: 1 },
+      { path: 'max_in_flight', name: 'Concurrent requests', note: '32 when empty', min: 1 },
     ],
   },
   {
-    title: 'Quotas, by UTC day, each of its own path; no limit when empty',
+    title: 'Daily quotas (UTC), one per endpoint. Leave empty for no limit.',
     limits: [
-      quota('search', 'Searches', '/v1/search alone'),
+      quota('search', 'Searches', '/v1/search only'),
       quota('search_history', 'History searches', '/v1/search/history'),
       quota('search_keyword', 'Keyword searches', '/v1/search/keyword'),
       quota('search_vector', 'Vector searches', '/v1/search/vector'),
       quota('search_hybrid', 'Hybrid searches', '/v1/search/hybrid'),
-      quota('changes', 'Reads of the feed', '/v1/changes'),
-      quota('export', 'Pages of the export', '/v1/export'),
+      quota('changes', 'Change feed reads', '/v1/changes'),
+      quota('export', 'Export pages', '/v1/export'),
     ],
   },
   {
     title: 'Live collection',
     limits: [
       { path: 'live.enabled', name: 'May start live collection', isSwitch: true },
-      { path: 'live.requests_per_minute', name: 'Live queries a minute' },
-      { path: 'live.max_concurrent', name: 'Live queries at a time' },
-      { path: 'live.max_items_per_platform', name: 'Documents a platform', min: 1 },
+      { path: 'live.requests_per_minute', name: 'Live queries per minute' },
+      { path: 'live.max_concurrent', name: 'Concurrent live queries' },
+      { path: 'live.max_items_per_platform', name: 'Documents per platform', min: 1 },
     ],
   },
   {
     title: 'Analysis',
     limits: [
       { path: 'analysis_enabled', name: 'May use analysis', isSwitch: true },
-      { path: 'analysis.scheduling', name: 'Subscriptions start runs', isSwitch: true },
-      { path: 'analysis.max_input_chunks', name: 'Chunks a run', note: '5,000 when empty', min: 1 },
-      { path: 'analysis.max_concurrent_runs', name: 'Unfinished runs at a time' },
+      { path: 'analysis.scheduling', name: 'Subscriptions may start runs', isSwitch: true },
+      { path: 'analysis.max_input_chunks', name: 'Chunks per run', note: '5,000 when empty', min: 1 },
+      { path: 'analysis.max_concurrent_runs', name: 'Concurrent runs' },
     ],
   },
 ]
 
 export const analysisTypes: Readonly<Record<string, string>> = {
-  knn_graph: 'Graph of neighbours',
+  knn_graph: 'Graph',
   clustering: 'Topics',
   feature_rollup: 'Counts',
   deduplication: 'Copies',

@@ -32,26 +32,26 @@ export function LiveTasks({ place, collectors }: LiveTasksProps): ComponentChild
   return h(
     'section',
     { 'aria-labelledby': 'live-tasks' },
-    h('h2', { id: 'live-tasks' }, 'Tasks of live queries'),
+    h('h2', { id: 'live-tasks' }, 'Live query tasks'),
     h(Queue<Task>, {
       place,
       path: '/admin/v1/live/tasks',
       name: 'tasks',
       none: {
-        unfinished: 'Nothing is asked of collectors at the moment.',
-        all: 'No live query was started yet.',
+        unfinished: 'No tasks in progress.',
+        all: 'No live queries yet.',
       },
-      label: 'Tasks of live queries, newest first',
+      label: 'Live query tasks, newest first',
       keyOf: ({ task_id: id }) => id,
       columns: [
         {
-          title: 'Asked for',
+          title: 'Query',
           cell: ({ query: words, platform, dataset_id: dataset }) => [
             h('span', { dir: 'auto' }, words),
             h('small', null, `${platform}, for ${dataset}`),
           ],
         },
-        { title: 'By', cell: ({ application_id: id }) => h(ApplicationLink, { id, names }) },
+        { title: 'Application', cell: ({ application_id: id }) => h(ApplicationLink, { id, names }) },
         {
           title: 'State',
           cell: ({ status, error }) => [
@@ -59,14 +59,14 @@ export function LiveTasks({ place, collectors }: LiveTasksProps): ComponentChild
             error === null ? null : h('small', { dir: 'auto' }, error.message),
           ],
         },
-        { title: 'Brought', isNumber: true, cell: (task) => `${task.items} of ${task.max_items}` },
+        { title: 'Documents', isNumber: true, cell: (task) => `${task.items} of ${task.max_items}` },
         {
           title: 'Collector',
           cell: ({ collector_id: id }) =>
             id === null ? 'none yet' : h('span', { dir: 'auto' }, collectors.get(id) ?? id),
         },
         {
-          title: 'Begun',
+          title: 'Started',
           cell: ({ created_at: at, deadline_at: end }) => [
             h('span', { title: moment(at) }, ago(at)),
             h('small', null, `until ${moment(end)}`),

@@ -12,6 +12,6 @@ export function MoreButton({ more }: { readonly more: (() => Promise<void>) | nu
   return h(
     'button',
     { type: 'button', class: 'button small more', disabled: isBusy.value, onClick: click },
-    isBusy.value ? 'Asking …' : 'Older ones',
+    isBusy.value ? 'Loading …' : 'Load more',
   )
 }

@@ -63,7 +63,7 @@ function Attention({ indexing, doctor }: AttentionProps): ComponentChild {
     h('h2', { id: 'attention' }, 'What needs attention'),
     doctor.fault === null ? null : h('p', { class: 'fault', role: 'alert' }, doctor.fault),
     troubles.length === 0
-      ? h('p', { role: 'status' }, isKnown ? 'Nothing: everything that was looked at is well.' : 'Asking …')
+      ? h('p', { role: 'status' }, isKnown ? 'Nothing. All checks passed.' : 'Checking …')
       : h(
           'ul',
           null,
@@ -98,7 +98,7 @@ function Tiles({ indexing }: { readonly indexing: Indexing }): ComponentChild {
     h(Tile, {
       name: 'Backlog',
       value: waiting === 0 ? 'none' : count(waiting),
-      note: waiting === 0 ? 'Everything that came in can be found' : backlogInWords(indexing),
+      note: waiting === 0 ? 'All documents are searchable' : backlogInWords(indexing),
     }),
     h(Tile, {
       name: 'Search index',
@@ -119,13 +119,13 @@ export function backlogInWords(indexing: Indexing): string {
   const { pending_documents: documents, pending_vectors: vectors, oldest_pending_seconds: oldest } = indexing
   const parts = [
     documents > 0
-      ? `${counted(documents, 'document')} to be read${indexing.documents_per_second === null ? '' : `, ${rate(indexing.documents_per_second)} a second`}`
+      ? `${counted(documents, 'document')} to index${indexing.documents_per_second === null ? '' : `, ${rate(indexing.documents_per_second)} per second`}`
       : null,
     vectors > 0
-      ? `${counted(vectors, 'vector')} to be made${indexing.vectors_per_second === null ? '' : `, ${rate(indexing.vectors_per_second)} a second`}`
+      ? `${counted(vectors, 'vector')} to compute${indexing.vectors_per_second === null ? '' : `, ${rate(indexing.vectors_per_second)} per second`}`
       : null,
     indexing.vectors_ready_in_seconds === null ? null : `done in about ${span(indexing.vectors_ready_in_seconds)}`,
-    oldest === null ? null : `the oldest waits for ${span(oldest)}`,
+    oldest === null ? null : `oldest: ${span(oldest)}`,
   ]
   return parts.filter((part) => part !== null).join('; ')
 }

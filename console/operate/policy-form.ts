@@ -143,7 +143,7 @@ export function PolicyForm({ first, path, done, close }: PolicyFormProps): Compo
             ),
             title === 'Analysis'
               ? h(Choices, {
-                  title: 'Types; the graph of neighbours alone when none is chosen',
+                  title: 'Types (only Graph if none is chosen)',
                   all: Object.keys(analysisTypes),
                   chosen: types,
                   inWords: (type) => analysisTypes[type] ?? type,
@@ -169,8 +169,9 @@ export function PolicyForm({ first, path, done, close }: PolicyFormProps): Compo
           h(
             'span',
             { class: 'note' },
-            h('a', { href: '/docs#admin.applications.update' }, 'What it can have'),
-            ' is in the reference.',
+            'The fields are described in the ',
+            h('a', { href: '/docs#admin.applications.update' }, 'API reference'),
+            '.',
           ),
         ),
     h('p', { class: 'fault', role: 'alert' }, jsonFault.value),
@@ -180,7 +181,7 @@ export function PolicyForm({ first, path, done, close }: PolicyFormProps): Compo
       h(
         'button',
         { type: 'button', class: 'button small', onClick: turn },
-        json.value === null ? 'As JSON' : 'As a form',
+        json.value === null ? 'Edit as JSON' : 'Edit as a form',
       ),
     ),
   )
@@ -191,7 +192,7 @@ function parsed(text: string): Fields {
   try {
     policy = JSON.parse(text)
   } catch {
-    throw new Error('The policy is no JSON. Look for a missing comma or quotation mark.')
+    throw new Error('The policy is not valid JSON. Look for a missing comma or quotation mark.')
   }
   if (typeof policy !== 'object' || policy === null || Array.isArray(policy)) {
     throw new Error('The policy must be an object, {…}.')

@@ -33,7 +33,7 @@ export function PolicySection({ application, path, changed }: PolicyProps): Comp
       ),
     ),
     fields.length === 0
-      ? h('p', null, 'Those that everybody has.')
+      ? h('p', null, 'Defaults.')
       : h(
           'dl',
           { class: 'limits' },

@@ -38,7 +38,7 @@ export function Queue<Item>({ place, path, name, none, ...table }: QueueProps<It
           checked: all,
           onChange: () => go(addressOf(place.path, { all: all ? '' : '1' })),
         }),
-        'Those that are over, too',
+        'Include finished ones',
       ),
     ),
     h(Standing, { fault, isKnown: items !== null, isEmpty: items?.length === 0 }, all ? none.all : none.unfinished),

@@ -17,7 +17,7 @@ export function SecretDialog({
   return h(
     Dialog,
     { title, stays: true, close },
-    h('p', null, 'This is shown now and never again: only its hash is kept. Copy it to where it is to be used.'),
+    h('p', null, 'Copy it now. It is not shown again; only a hash is stored.'),
     note === undefined ? null : h('p', null, note),
     h(
       'p',
@@ -25,10 +25,6 @@ export function SecretDialog({
       h('code', { tabindex: 0 }, secret),
       h(CopyButton, { text: () => secret, what: 'the secret', class: 'button small' }),
     ),
-    h(
-      'div',
-      { class: 'dialog-foot' },
-      h('button', { type: 'button', class: 'button main', onClick: close }, 'I have copied it'),
-    ),
+    h('div', { class: 'dialog-foot' }, h('button', { type: 'button', class: 'button main', onClick: close }, 'Done')),
   )
 }

@@ -14,6 +14,6 @@ export function Standing({
   readonly children?: ComponentChildren
 }): ComponentChild {
   if (fault !== null) return h('p', { class: 'notice bad', role: 'alert' }, fault)
-  if (!isKnown) return h('p', { class: 'empty', role: 'status' }, 'Asking …')
+  if (!isKnown) return h('p', { class: 'empty', role: 'status' }, 'Loading …')
   return isEmpty ? h('div', { class: 'empty' }, children) : null
 }

@@ -76,7 +76,7 @@ export function Table<Row>({ label, columns, rows, keyOf }: TableProps<Row>): Co
               shown.value += rowsAtOnce
             },
           },
-          `Show more of ${rows.length.toLocaleString()}`,
+          `Show more (${rows.length.toLocaleString()} in all)`,
         )
       : null,
   )

@@ -72,7 +72,7 @@ export function Traffic(): ComponentChild {
       h(Tile, {
         name: 'Requests',
         value: before === null ? '…' : rate(lately),
-        note: before === null ? 'a second; looking a second time' : 'a second at the moment',
+        note: before === null ? 'per second (measuring)' : 'per second right now',
       }),
       h(Tile, { name: 'Change feed', ...feedInWords(now.series) }),
       h(Tile, {
@@ -88,9 +88,9 @@ export function Traffic(): ComponentChild {
       columns: [
         { title: 'Operation', cell: ({ operation }) => h('code', null, operation) },
         { title: 'Requests', isNumber: true, cell: ({ requests }) => count(requests) },
-        { title: 'A second', isNumber: true, cell: ({ perSecond }) => (perSecond === null ? '…' : rate(perSecond)) },
+        { title: 'Per second', isNumber: true, cell: ({ perSecond }) => (perSecond === null ? '…' : rate(perSecond)) },
         { title: 'Median', isNumber: true, cell: ({ median }) => latencyOf(median) },
-        { title: '95 %', isNumber: true, cell: ({ slow }) => latencyOf(slow) },
+        { title: '95th percentile', isNumber: true, cell: ({ slow }) => latencyOf(slow) },
         {
           title: 'Failed',
           isNumber: true,
@@ -108,7 +108,7 @@ function feedInWords(series: Series): Pick<TileProps, 'value' | 'note'> {
   const behind = quantile(bucketsOf(series, 'tidemark_feed_behind_events'), 0.95)
   const note =
     behind === null
-      ? 'Nobody has read it here yet'
+      ? 'Not read yet'
       : behind.atMost === 0
         ? 'Readers are up to date'
         : behind.moreThan === 0

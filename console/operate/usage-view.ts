@@ -49,7 +49,7 @@ export function UsageView({ place }: ViewProps): ComponentChild {
             value: String(days),
             onChange: (event: Event) => to({ days: (event.currentTarget as HTMLSelectElement).value }),
           },
-          spans.map((one) => h('option', { key: one, value: String(one) }, `the last ${one}`)),
+          spans.map((one) => h('option', { key: one, value: String(one) }, `Last ${one}`)),
         ),
       ),
       h(
@@ -62,12 +62,12 @@ export function UsageView({ place }: ViewProps): ComponentChild {
             value: only,
             onChange: (event: Event) => to({ application: (event.currentTarget as HTMLSelectElement).value }),
           },
-          h('option', { value: '' }, 'all'),
+          h('option', { value: '' }, 'All'),
           [...names].map(([id, name]) => h('option', { key: id, value: id }, name)),
         ),
       ),
     ),
-    h(Standing, { fault, isKnown: body !== null, isEmpty: usage.length === 0 }, 'Nothing was asked on these days.'),
+    h(Standing, { fault, isKnown: body !== null, isEmpty: usage.length === 0 }, 'No requests in this period.'),
     usage.length === 0
       ? null
       : [
@@ -83,7 +83,7 @@ export function UsageView({ place }: ViewProps): ComponentChild {
                 cell: ({ applicationId }) => h(ApplicationLink, { id: applicationId, names }),
               },
               { title: 'Requests', isNumber: true, cell: ({ requests }) => count(requests) },
-              { title: 'Of which', cell: ({ operations }) => h(Operations, { operations }) },
+              { title: 'Breakdown', cell: ({ operations }) => h(Operations, { operations }) },
             ],
           }),
         ],
@@ -120,7 +120,7 @@ function Days({ days }: { readonly days: readonly (readonly [day: string, used: 
       'p',
       { class: 'axis', 'aria-hidden': 'true' },
       h('span', null, dayInWords(days[0]![0])),
-      h('span', null, `at the most ${count(most)} a day`),
+      h('span', null, `peak: ${count(most)} per day`),
       h('span', null, dayInWords(days.at(-1)![0])),
     ),
   )

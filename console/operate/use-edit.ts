@@ -90,7 +90,7 @@ export function useEdit<Body, Fields extends Readonly<Record<string, unknown>>>(
           return
         } catch (error) {
           if (!(error instanceof ApiError) || error.status !== 412 || attempt === attemptsMax) throw error
-          if (await meet()) throw new Error('Nothing is saved yet: look at what stands now, and save again.')
+          if (await meet()) throw new Error('Not saved yet: review the changes and save again.')
         }
       }
     },

@@ -51,11 +51,11 @@ export function wireKeyDialog(
   }
   fill(
     dialog,
-    el('h2', { id: 'key-title', class: 'dialog-title' }, 'Keys for trying things out'),
+    el('h2', { id: 'key-title', class: 'dialog-title' }, 'Keys for “Try it”'),
     el(
       'p',
       { class: 'dialog-note' },
-      'Each surface has its own credential. Keys stay in this tab and are sent to this host only.',
+      'Each surface has its own credential. Keys stay in this tab and are sent only to this server.',
     ),
     names.map((name) => keyField(name, `dialog-key-${name}`)),
     el(

@@ -15,9 +15,9 @@ import { tryPanel } from './try-panel.ts'
 const reasons: Readonly<Record<string, string>> = {
   200: 'OK',
   201: 'Made',
-  202: 'Accepted; the work goes on',
-  204: 'Done, nothing to say',
-  206: 'A part of the file',
+  202: 'Accepted; work continues',
+  204: 'Done, no content',
+  206: 'Part of the file',
 }
 const places = [
   ['path', 'Path parameters'],
@@ -54,7 +54,7 @@ export function operationView(description: Description, operation: Operation): H
         ),
         el(
           'code',
-          { class: 'operation-id', title: 'Operation, as in entitlements, quotas, metrics and logs' },
+          { class: 'operation-id', title: 'Operation name, as used in quotas, metrics and logs' },
           operation.id,
         ),
         operation.deprecated ? el('span', { class: 'chip' }, 'deprecated') : null,
@@ -108,7 +108,7 @@ function requestBody(description: Description, operation: Operation): Content {
 
 function heading(title: string | null, note: string, trees: readonly HTMLElement[]): HTMLElement {
   const foldable = trees.some((tree) => tree.querySelector('details.fold'))
-  const open = el('button', { type: 'button', class: 'unfold', click: () => trees.forEach(unfold) }, 'Open all')
+  const open = el('button', { type: 'button', class: 'unfold', click: () => trees.forEach(unfold) }, 'Expand all')
   return el(
     'div',
     { class: 'heading' },

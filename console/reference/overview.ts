@@ -55,7 +55,7 @@ function errorTable(errors: readonly DescribedError[]): Content {
       { id: `error-${code}` },
       el('td', {}, el('span', { class: `status-code ${status < 500 ? 'warn' : 'bad'}` }, String(status))),
       el('th', { scope: 'row', tabindex: -1 }, el('code', {}, code)),
-      el('td', {}, inline(remedy), retryable ? el('span', { class: 'chip' }, 'may be tried again') : null),
+      el('td', {}, inline(remedy), retryable ? el('span', { class: 'chip' }, 'retryable') : null),
     ),
   )
   const heads = ['Status', 'Code', 'What to do'].map((head) => el('th', { scope: 'col' }, head))
@@ -78,7 +78,7 @@ function authentication({ schemes, operations }: Model): HTMLElement {
         'p',
         { class: 'opens' },
         opened.length === 0
-          ? 'Opens no operation yet'
+          ? 'No operations yet'
           : [`Opens ${opened.length} operation${opened.length === 1 ? '' : 's'}: `],
         places.flatMap((place, i) => [i === 0 ? '' : ', ', el('code', {}, place)]),
       ),
@@ -91,9 +91,7 @@ function authentication({ schemes, operations }: Model): HTMLElement {
     el(
       'div',
       { class: 'prose' },
-      markdown(
-        'Send the credential of the surface as `Authorization: Bearer …`. A credential works on its own surface only.',
-      ),
+      markdown('Send the credential as `Authorization: Bearer …`. Each credential works on its own surface only.'),
     ),
     el('div', { class: 'schemes' }, cards),
   )

@@ -65,7 +65,7 @@ function frame(): ComponentChild {
         h('a', { class: 'quiet', href: '/openapi.json' }, 'openapi.json'),
         h('button', { class: 'button small', type: 'button', id: 'keys' }, h('span', { id: 'keys-state' }, 'Set keys')),
       ),
-      h('div', { id: 'reference' }, h('p', { class: 'loading', role: 'status' }, 'Reading the description …')),
+      h('div', { id: 'reference' }, h('p', { class: 'loading', role: 'status' }, 'Loading …')),
     ),
     h('dialog', { id: 'key-dialog', 'aria-labelledby': 'key-title' }),
   )

@@ -116,7 +116,7 @@ async function exchange(
   { method, url, headers, body }: ReturnType<typeof buildRequest>,
   answer: HTMLElement,
 ): Promise<void> {
-  fill(answer, el('p', { class: 'waiting' }, 'Waiting for the answer …'))
+  fill(answer, el('p', { class: 'waiting' }, 'Waiting for the response …'))
   const from = performance.now()
   try {
     const response = await fetch(url, { method, headers, body, cache: 'no-store', credentials: 'omit' })
@@ -124,7 +124,7 @@ async function exchange(
     const ms = performance.now() - from
     fill(answer, summary(response, data, ms), headerList(response), await content(response, data))
   } catch (error) {
-    fill(answer, el('p', { class: 'fault' }, `No answer: ${messageOf(error)}. Is the service still running?`))
+    fill(answer, el('p', { class: 'fault' }, `No response: ${messageOf(error)}. Is the server running?`))
   }
 }
 
@@ -152,17 +152,17 @@ function headerList(response: Response): HTMLElement {
 
 async function content(response: Response, data: Blob): Promise<HTMLElement> {
   const type = response.headers.get('content-type') ?? ''
-  if (data.size === 0) return el('p', { class: 'waiting' }, 'The answer has no body.')
+  if (data.size === 0) return el('p', { class: 'waiting' }, 'The response has no body.')
   if (!/json|text|xml/.test(type)) {
     const link = el(
       'a',
       { class: 'button small', href: URL.createObjectURL(data), download: fileName(response) },
-      'Save the file',
+      'Save file',
     )
     return el('p', {}, link)
   }
   const text = await data.text()
-  const shown = snippet('Answer')
+  const shown = snippet('Response')
   const pretty = /json/.test(type) ? prettyJson(text) : null
   const whole = pretty ?? text
   const cut =

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { highlightParts } from './highlight-parts.ts'
+import { highlightParts, withCuts } from './highlight-parts.ts'
 
 test('hits are apart from the rest, and what was escaped is text again', () => {
   assert.deepEqual(highlightParts('<em>Tidal</em> &amp; <em>power</em> &lt;b&gt; &quot;x&#39;'), [
@@ -12,4 +12,15 @@ test('hits are apart from the rest, and what was escaped is text again', () => {
   // Escaped twice is escaped once: a text that shows markup shows it.
   assert.deepEqual(highlightParts('&amp;lt;img&amp;gt;'), [{ text: '&lt;img&gt;', isHit: false }])
   assert.deepEqual(highlightParts(''), [])
+})
+
+test('a piece has dots where it was cut within a sentence, and none where it is whole', () => {
+  const cut = (text: string, whole = `Before. ${text} after.`): string =>
+    withCuts(highlightParts(text), whole)
+      .map((part) => part.text)
+      .join('')
+  assert.equal(cut('ebb was <em>high</em>'), '… ebb was high …')
+  assert.equal(cut('The ebb was <em>high</em>.'), 'The ebb was high.')
+  assert.equal(cut('the ebb', 'the ebb'), 'the ebb')
+  assert.equal(cut('我爱机器学习'), '我爱机器学习 …')
 })

@@ -21,3 +21,18 @@ export function highlightParts(html: string): readonly Part[] {
 
 const plain = (escaped: string): string =>
   escaped.replace(/&(amp|lt|gt|quot|#39);/g, (_, name: string) => entities[name]!)
+
+/**
+ * A piece of a text with "…" where it was cut. The API does not say where a piece stands in its text: one that begins in
+ * small letters or ends without a mark was cut there, unless it is `whole`, all that there is.
+ */
+export function withCuts(parts: readonly Part[], whole: string): readonly Part[] {
+  const text = parts
+    .map((part) => part.text)
+    .join('')
+    .trim()
+  if (text === whole.trim()) return parts
+  const before = /^[\p{Ll},;:)]/u.test(text) ? [{ text: '… ', isHit: false }] : []
+  const after = /[\p{P}\p{S}]$/u.test(text) ? [] : [{ text: ' …', isHit: false }]
+  return [...before, ...parts, ...after]
+}

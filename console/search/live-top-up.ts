@@ -12,10 +12,10 @@ const platformsMax = 5
 
 /** A live query needs one dataset and some platforms; what is still to be chosen, in words, or null when it can begin. */
 function missingFor({ query, lists }: Search): string | null {
-  if (query.trim() === '') return 'Type what to collect.'
-  if (lists.datasets.length !== 1) return 'Choose one dataset to collect into.'
-  if (lists.platforms.length === 0) return 'Choose the platforms to ask, five at most.'
-  return lists.platforms.length > platformsMax ? 'Choose five platforms at most.' : null
+  if (query.trim() === '') return 'To collect live, type a query.'
+  if (lists.datasets.length !== 1) return 'To collect live, choose one dataset in the filters.'
+  if (lists.platforms.length === 0) return 'To collect live, choose one to five platforms in the filters.'
+  return lists.platforms.length > platformsMax ? 'To collect live, choose at most five platforms.' : null
 }
 
 /** Asks collectors for what is not there yet, and follows them to the end. */
@@ -82,7 +82,7 @@ async function begin(search: Search, signal: AbortSignal): Promise<LiveQuery> {
     signal,
   })
   if (started === null)
-    throw new Error('Live collection could not begin: no collector has asked for tasks of these platforms lately.')
+    throw new Error('Live collection could not start: no collector is connected for these platforms.')
   return started
 }
 
@@ -100,15 +100,15 @@ const pause = (ms: number, signal: AbortSignal): Promise<void> =>
   })
 
 const ends: Readonly<Record<LiveQuery['status'], string>> = {
-  pending: 'Waiting for a collector to take it up.',
-  running: 'A collector is at work.',
+  pending: 'Waiting for a collector.',
+  running: 'A collector is working on it.',
   completed: 'Done',
-  partial: 'Done in part',
-  failed: 'It failed',
+  partial: 'Partly done',
+  failed: 'Failed',
 }
 
 function wordsOf(live: LiveQuery | null, brought: number): string {
-  if (live === null) return 'Asks collectors for what is not here yet.'
+  if (live === null) return 'Asks collectors for documents that are not here yet.'
   const runs = live.runs.map(
     ({ platform, status, items, error }) => `${platform}: ${status}, ${items}${error ? ` (${error.message})` : ''}`,
   )

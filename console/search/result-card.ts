@@ -2,20 +2,21 @@ import { type ComponentChild, h } from 'preact'
 import { icon } from '../app/icons.ts'
 import { safeUrl } from '../shared/safe-url.ts'
 import { dayInWords } from '../shared/words-of-time.ts'
-import { highlightParts } from './highlight-parts.ts'
+import { highlightParts, type Part, withCuts } from './highlight-parts.ts'
 import { ScoreBar } from './score-bar.ts'
 import type { Result } from './search-types.ts'
 
 /** One result. Its texts came from outside: they go in as texts, in the direction they are written in. */
 export function ResultCard({ result, best }: { readonly result: Result; readonly best: number }): ComponentChild {
-  const { title, body, highlights = [], author, tags = [] } = result
-  const titleParts = highlights.map(highlightParts).find((parts) => parts.map(({ text }) => text).join('') === title)
-  const others = highlights.filter(
-    (text) =>
-      highlightParts(text)
-        .map((part) => part.text)
-        .join('') !== title,
-  )
+  const { title, body = '', highlights = [], author, tags = [] } = result
+  const pieces = highlights.map(highlightParts)
+  const isTitle = (parts: readonly Part[]): boolean => plain(parts) === title
+  const cuttings = pieces.filter((parts) => !isTitle(parts)).map((parts) => withCuts(parts, body))
+  const texts = cuttings.length > 0 ? cuttings : body === '' ? [] : [withCuts([beginningOf(body)], body)]
+  // What has no title is known by the first of its texts.
+  const isNamed = Boolean(title?.trim())
+  const name = isNamed ? (pieces.find(isTitle) ?? title) : (texts[0] ?? 'Without a title')
+  const others = isNamed ? texts : texts.slice(1)
   const url = safeUrl(result.url)
   const facts = [
     result.dataset_id,
@@ -33,7 +34,11 @@ export function ResultCard({ result, best }: { readonly result: Result; readonly
       h(
         'h2',
         { dir: 'auto' },
-        h('a', { class: 'title', href: `/documents/${result.document_id}` }, titleOf(titleParts, title)),
+        h(
+          'a',
+          { class: 'title', href: `/documents/${result.document_id}` },
+          isNamed ? marked(name) : h('span', { class: 'excerpt' }, marked(name)),
+        ),
         url === null
           ? null
           : h(
@@ -43,10 +48,10 @@ export function ResultCard({ result, best }: { readonly result: Result; readonly
                 href: url,
                 target: '_blank',
                 rel: 'noreferrer',
-                title: 'The original, in a new tab',
+                title: 'Original (opens in a new tab)',
               },
               icon('out'),
-              h('span', { class: 'hidden-label' }, 'The original'),
+              h('span', { class: 'hidden-label' }, 'Original'),
             ),
       ),
       h(ScoreBar, { result, best }),
@@ -55,14 +60,10 @@ export function ResultCard({ result, best }: { readonly result: Result; readonly
       'p',
       { class: 'result-facts' },
       result.origin === 'live' ? h('span', { class: 'chip live' }, 'live') : null,
-      result.status === 'unavailable' ? h('span', { class: 'chip' }, 'no longer there') : null,
+      result.status === 'unavailable' ? h('span', { class: 'chip' }, 'unavailable') : null,
       facts.map((fact) => h('span', { key: fact, dir: 'auto' }, fact)),
     ),
-    others.length > 0
-      ? others.map((text) => h('p', { key: text, class: 'result-text', dir: 'auto' }, marked(highlightParts(text))))
-      : body
-        ? h('p', { class: 'result-text', dir: 'auto' }, body.length > 320 ? `${body.slice(0, 320)} …` : body)
-        : null,
+    others.map((parts, i) => h('p', { key: i, class: 'result-text', dir: 'auto' }, marked(parts))),
     tags.length === 0
       ? null
       : h(
@@ -73,10 +74,16 @@ export function ResultCard({ result, best }: { readonly result: Result; readonly
   )
 }
 
-const titleOf = (
-  parts: ReturnType<typeof highlightParts> | undefined,
-  title: string | null | undefined,
-): ComponentChild => (parts === undefined ? title?.trim() || 'Without a title' : marked(parts))
+const bodyMax = 320
 
-const marked = (parts: ReturnType<typeof highlightParts>): ComponentChild =>
-  parts.map(({ text, isHit }, i) => (isHit ? h('mark', { key: i }, text) : text))
+const beginningOf = (body: string): Part => ({
+  text: body.length > bodyMax ? body.slice(0, bodyMax).replace(/\s\S{0,30}$/, '') : body,
+  isHit: false,
+})
+
+const plain = (parts: readonly Part[]): string => parts.map(({ text }) => text).join('')
+
+const marked = (parts: readonly Part[] | string | null | undefined): ComponentChild =>
+  typeof parts === 'object' && parts !== null
+    ? parts.map(({ text, isHit }, i) => (isHit ? h('mark', { key: i }, text) : text))
+    : parts

@@ -55,7 +55,7 @@ export function SearchView({ place }: ViewProps): ComponentChild {
       h(
         'p',
         { key: text, class: 'notice warn', role: 'status' },
-        `“${text}” in the address is no time, and is left out.`,
+        `“${text}” in the address is not a valid time and was ignored.`,
       ),
     ),
     h(
@@ -191,7 +191,7 @@ function Chosen({ search }: { readonly search: Search }): ComponentChild {
   const isIdle = (name: Narrowing): boolean => search.mode !== 'keyword' && narrowing[name].keywordOnly
   const chips = narrowings.flatMap((name) =>
     lists[name].map((value) => ({
-      words: `${narrowing[name].title}: ${value}${isIdle(name) ? ' (with words only)' : ''}`,
+      words: `${narrowing[name].title}: ${value}${isIdle(name) ? ' (word search only)' : ''}`,
       drop: () => change(search, { lists: { ...lists, [name]: lists[name].filter((one) => one !== value) } }),
     })),
   )
@@ -243,18 +243,19 @@ function entitled(name: (typeof narrowings)[number]): readonly Counted[] {
 
 /** What the reader should know about an answer, by the code of the warning. */
 const warnings: Readonly<Record<string, string>> = {
-  vector_search_unavailable: 'Meaning could not be searched at the moment: these were found by their words alone.',
-  keyword_search_timed_out: 'The search by words took too long. Fewer or rarer words are quicker.',
-  live_query_unavailable: 'Live collection could not begin: this is what is here already.',
-  vectors_pending: 'Some documents are new, and are found by their words only until their meaning is worked out.',
-  search_index_rebuilding: 'The search index is being rebuilt: some documents are missing from this.',
+  vector_search_unavailable: 'Search by meaning is not available at the moment. These were found by their words.',
+  keyword_search_timed_out: 'The keyword search took too long. Try fewer or rarer words.',
+  live_query_unavailable: 'Live collection could not start. These documents were already collected.',
+  vectors_pending:
+    'Some new documents can only be found by their words for now: their vectors are still being computed.',
+  search_index_rebuilding: 'The search index is being rebuilt. Some documents are missing from these results.',
 }
 
 function Remarks({ found }: { readonly found: Found }): ComponentChild {
   const corrected = Object.entries(Object.groupBy(found.corrections ?? [], ({ from }) => from)).map(
     ([from, to = []]) => {
       const words = to.slice(0, 4).map((one) => `“${one.to}”`)
-      return `Nothing has “${from}”: searched for ${words.join(', ')}${to.length > words.length ? ' and others' : ''} instead.`
+      return `No matches for “${from}”. Showing results for ${words.join(', ')}${to.length > words.length ? ' and others' : ''}.`
     },
   )
   return h(
@@ -265,7 +266,7 @@ function Remarks({ found }: { readonly found: Found }): ComponentChild {
       h(
         'p',
         { key: code, class: `notice ${found.degraded ? 'warn' : ''}` },
-        warnings[code] ?? `The server remarks: ${code}.`,
+        warnings[code] ?? `Warning from the server: ${code}.`,
       ),
     ),
   )

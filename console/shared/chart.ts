@@ -44,7 +44,8 @@ export function Chart({ label, kind, times, values, heightPx, span }: ChartProps
     Promise.all([import('uplot'), loadStyles('packages/uplot/dist/uPlot.min.css')]).then(
       ([{ default: Plot }]) => {
         if (isGone) return
-        const options = optionsOf(Plot, kind, box, heightPx, () => latest.current.span)
+        const isWhole = latest.current.data[1]!.every((value) => value === null || Number.isInteger(value))
+        const options = optionsOf(Plot, kind, box, heightPx, isWhole, () => latest.current.span)
         chart.current = new Plot(options, latest.current.data, box)
         widened.observe(box)
       },
@@ -74,6 +75,7 @@ function optionsOf(
   kind: ChartProps['kind'],
   box: HTMLElement,
   height: number,
+  isWhole: boolean,
   span: () => ChartProps['span'],
 ): uPlot.Options {
   const colour = (name: string): string => {
@@ -98,7 +100,13 @@ function optionsOf(
     },
     axes: [
       { ...axis, grid: { show: false }, space: 70, size: 24, values: (_, ticks) => ticks.map(wordsOfTick(ticks)) },
-      { ...axis, size: 44, space: 22, values: (_, ticks) => ticks.map((tick) => short.format(tick)) },
+      {
+        ...axis,
+        size: 44,
+        space: 22,
+        ...(isWhole && { incrs: wholeSteps }),
+        values: (_, ticks) => ticks.map((tick) => short.format(tick)),
+      },
     ],
     series: [
       {},
@@ -108,6 +116,9 @@ function optionsOf(
     ],
   }
 }
+
+/** Counts are told at whole numbers alone. */
+const wholeSteps = Array.from({ length: 12 }, (_, power) => [1, 2, 5].map((step) => step * 10 ** power)).flat()
 
 const short = new Intl.NumberFormat(undefined, { notation: 'compact', maximumFractionDigits: 1 })
 

@@ -11,28 +11,26 @@ const collectorPrefix = 'tml_'
 /** Asks the server before anything is kept. Throws what to do, in words. */
 export async function signIn(secret: string, needs: Scheme | null): Promise<void> {
   if (secret.startsWith(collectorPrefix)) {
-    throw new Error('This is a collector key: it sends documents in, and reads none. Sign in with an application key.')
+    throw new Error('This is a collector key, which can only send documents. Sign in with an application key.')
   }
   // A header takes no other characters, and no credential has any.
-  if (!/^[\x21-\x7e]+$/.test(secret)) throw new Error('A key has no spaces and no letters beyond ASCII. Copy it again.')
+  if (!/^[\x21-\x7e]+$/.test(secret)) throw new Error('A key has only ASCII characters and no spaces. Copy it again.')
   // An operator may have set an admin token that begins in any way.
   const scheme: Scheme = secret.startsWith(kinds.consumer.prefix) ? 'consumer' : 'admin'
   if (needs !== null && scheme !== needs) {
     throw new Error(
       needs === 'admin'
-        ? 'This is an application key. This view needs the admin token.'
-        : 'An application key begins with tmc_. This view reads as an application does, and needs one.',
+        ? 'This is an application key. This page needs an admin token.'
+        : 'This page needs an application key, which begins with tmc_.',
     )
   }
   const answer = await fetch(kinds[scheme].path, { headers: { authorization: `Bearer ${secret}` }, cache: 'no-store' })
   if (answer.status === 401) {
-    throw new Error(
-      'This is not accepted. It may be mistyped, revoked or expired; copy it again, or have a new one made.',
-    )
+    throw new Error('This key is not valid. It may be mistyped, revoked or expired.')
   }
-  if (answer.status === 429) throw new Error('Too many requests with this key at the moment. Try again in a moment.')
+  if (answer.status === 429) throw new Error('Too many requests with this key. Try again in a moment.')
   if (!answer.ok)
-    throw new Error(`The server cannot tell at the moment (status ${answer.status}). Try again in a moment.`)
+    throw new Error(`The server could not check the key (status ${answer.status}). Try again in a moment.`)
   keep(scheme, secret)
 }
 
@@ -46,7 +44,7 @@ export async function signInByCode(code: string): Promise<void> {
   const body = (await answer.json()) as { readonly api_key?: string; readonly message?: string }
   if (!answer.ok || body.api_key === undefined) {
     throw new Error(
-      'This address has been used, or is too old. Sign in with a key, or start the server again for a new address.',
+      'This sign-in link was already used or has expired. Sign in with a key, or restart the server for a new link.',
     )
   }
   keep('consumer', body.api_key)

@@ -40,7 +40,7 @@ export function SignIn({ needs, done }: { readonly needs: Scheme | null; readonl
         autocomplete: 'off',
         spellcheck: false,
         required: true,
-        placeholder: needs === 'admin' ? 'tma_…' : 'tmc_…',
+        placeholder: needs === 'admin' ? 'tma_…' : needs === 'consumer' ? 'tmc_…' : 'tmc_… or tma_…',
         'aria-invalid': fault.value === null ? undefined : 'true',
         'aria-describedby': `${id}-fault ${id}-note`,
         onInput: (event: Event) => {
@@ -51,22 +51,22 @@ export function SignIn({ needs, done }: { readonly needs: Scheme | null; readonl
       h(
         'button',
         { type: 'submit', class: 'button main', disabled: isBusy.value },
-        isBusy.value ? 'Asking …' : 'Sign in',
+        isBusy.value ? 'Signing in …' : 'Sign in',
       ),
     ),
     h(
       'p',
       { class: 'note', id: `${id}-note` },
-      'It stays in this tab, goes to this server only, and is forgotten when the tab is closed. ',
+      'Kept in this tab only, sent to this server only, and forgotten when you close the tab. ',
       needs === 'admin'
-        ? 'The admin token was printed when the instance first started.'
+        ? 'The admin token was printed when the server first started.'
         : h(
             'span',
             null,
             h('code', null, 'npm start'),
-            ' prints an address that signs in; ',
-            h('code', null, 'tidemark key create'),
-            ' makes a key.',
+            ' prints a sign-in link; ',
+            h('code', null, 'tidemark app create "My app" --dataset DATASET'),
+            ' creates an application and prints its key.',
           ),
     ),
   )

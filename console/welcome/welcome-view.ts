@@ -23,7 +23,7 @@ export function WelcomeView(): ComponentChild {
         h(
           'p',
           { class: 'lead' },
-          'This is a Tidemark instance: collectors send documents in, applications read them through one HTTP API, each within what it is entitled to.',
+          'This is a Tidemark instance. Collectors send documents; applications read what they are entitled to through one HTTP API.',
         ),
         h(
           'p',
@@ -53,7 +53,7 @@ export function WelcomeView(): ComponentChild {
       h(
         'p',
         null,
-        'Collectors write with a collector key. Applications read with their own keys, and pull what changed from a feed. An operator decides, with the admin token, who may see what.',
+        'Collectors write with a collector key. Applications read with their own keys and pull changes from a feed. An operator decides with the admin token who can see what.',
       ),
       h(
         'picture',
@@ -66,11 +66,7 @@ export function WelcomeView(): ComponentChild {
         }),
       ),
     ),
-    h(
-      'footer',
-      { class: 'foot' },
-      h('p', null, 'Everything on this page comes from this instance. Nothing is loaded from elsewhere.'),
-    ),
+    h('footer', { class: 'foot' }, h('p', null, 'This page loads nothing from other servers.')),
   )
 }
 
@@ -88,17 +84,17 @@ function SignedIn(): ComponentChild {
     h(
       'a',
       { class: 'button main', href: firstView() },
-      credential('consumer').value === '' ? 'See how it is' : 'Search',
+      credential('consumer').value === '' ? 'Open the overview' : 'Search',
     ),
   )
 }
 
 const guides = [
-  ['/docs#guide-first-search', 'First search', ' by words, by meaning, or both'],
-  ['/docs#guide-backfill-and-follow', 'Backfill and follow', ', to keep a copy that stays complete'],
-  ['/docs#guide-entitlements', 'Entitlements', ', which say who reads what'],
-  ['/docs#guide-collectors', 'Collectors', ', which send documents in'],
-  ['/docs#errors', 'Errors', ', each with what to do about it'],
+  ['/docs#guide-first-search', 'First search', ': by words, by meaning, or both'],
+  ['/docs#guide-backfill-and-follow', 'Backfill and follow', ': keep a complete copy'],
+  ['/docs#guide-entitlements', 'Entitlements', ': who can read what'],
+  ['/docs#guide-collectors', 'Collectors', ': send documents'],
+  ['/docs#errors', 'Errors', ': what each one means and what to do'],
 ] as const
 
 function Status(): ComponentChild {
@@ -111,7 +107,7 @@ function Status(): ComponentChild {
       null,
       h('h2', { id: 'status-title' }, 'Status'),
       h('p', { class: 'verdict', 'data-state': state, role: 'status' }, words),
-      h('p', { class: 'asked' }, askedAt === null ? '' : `Asked at ${askedAt.toLocaleTimeString()}`),
+      h('p', { class: 'asked' }, askedAt === null ? '' : `Checked at ${askedAt.toLocaleTimeString()}`),
     ),
     h(
       'dl',
@@ -138,10 +134,10 @@ const lines: readonly Line[] = [
   },
   {
     path: '/v1/documents/browse',
-    title: 'Browse what came in during the last 30 days, newest first',
+    title: 'Browse the last 30 days, newest first',
     query: `?limit=3&include_snapshot=true&created_from=${daysAgo(30)}`,
   },
-  { path: '/v1/account', title: 'See what this key may do' },
+  { path: '/v1/account', title: 'See what this key can do' },
 ]
 
 function curlOf({ path, data, query = '' }: Line): string {
@@ -155,16 +151,16 @@ function Lines(): ComponentChild {
   return h(
     'section',
     { class: 'part', 'aria-labelledby': 'begin' },
-    h('h2', { id: 'begin' }, 'Three lines to begin with'),
+    h('h2', { id: 'begin' }, 'Three requests to try'),
     h(
       'p',
       null,
-      'Put a consumer key in ',
+      'Set ',
       h('code', null, 'TIDEMARK_KEY'),
-      ': ',
+      ' to an application key: ',
       h('code', null, 'npm start'),
       ' prints one, and so does ',
-      h('code', null, 'tidemark key create'),
+      h('code', null, 'tidemark app create "My app" --dataset DATASET'),
       '.',
     ),
     h(
@@ -175,11 +171,11 @@ function Lines(): ComponentChild {
     h(
       'p',
       { class: 'next' },
-      'A listing covers up to 31 days: if nothing came in lately, set ',
+      'A listing covers up to 31 days. For older documents, set ',
       h('code', null, 'created_from'),
       ' and ',
       h('code', null, 'created_to'),
-      ' around an earlier time.',
+      '.',
     ),
   )
 }

@@ -63,7 +63,7 @@ test('a key that is revoked while somebody works asks them to sign in again, at 
   await page.waitForLoadState('networkidle')
   await world.server.mustAdmin('POST', `/admin/v1/keys/${keyId}/revoke`)
   await page.getByLabel('Document id').fill('doc_x')
-  await page.getByRole('button', { name: 'Look' }).click()
+  await page.getByRole('button', { name: 'Check' }).click()
   await page.getByText('The key is not accepted any more').waitFor()
   assert.deepEqual(await seriousInBothThemes(page, ['main']), [])
   await signIn(page, world.key)
@@ -89,7 +89,7 @@ test('the account says why a document is not seen, entry by entry, and not wheth
   const look = async (id: string): Promise<string> => {
     const asked = page.waitForResponse((answer) => answer.url().includes('/v1/documents/'))
     await page.getByLabel('Document id').fill(id)
-    await page.getByRole('button', { name: 'Look' }).click()
+    await page.getByRole('button', { name: 'Check' }).click()
     await asked
     await page.getByText('Entry 2').waitFor()
     return page.locator('.why [role="status"]').innerText()
@@ -124,7 +124,7 @@ test('too many requests: the wait is shown, and what was asked comes after it', 
   await page.getByLabel('Document id').fill('doc_x')
   // However slow the browser is, it asks more often than once a second in the end.
   await until('the wait was shown', async () => {
-    await page.getByRole('button', { name: 'Look' }).click()
+    await page.getByRole('button', { name: 'Check' }).click()
     return ((await page.evaluate('window.said')) as string[]).some((text) =>
       /^Too many requests\. Continuing in \d+ s\.$/.test(text),
     )
@@ -144,7 +144,7 @@ test('a server that goes away is asked until it is back, and everything goes on'
   await other.getByRole('link', { name: 'Documents', exact: true }).click()
   await other.getByText('The server is not responding.').waitFor()
   await page.getByLabel('Document id').fill('doc_x')
-  await page.getByRole('button', { name: 'Look' }).click()
+  await page.getByRole('button', { name: 'Check' }).click()
   await page.getByText('The server is not responding.').waitFor()
   await world.server.start()
   await page.getByText('It is not found').waitFor()
@@ -183,14 +183,14 @@ const updated = await world.server.consumer(world.key, 'POST', '/v1/search', { q
 const parts = ['.rail', '#nav', '#overview', '[id="changes.read"]', '#errors']
 
 const places: readonly (readonly [path: string, shown: string | RegExp, parts?: readonly string[]])[] = [
-  ['/', 'Three lines to begin with'],
+  ['/', 'Three requests to try'],
   ['/account', 'Why can’t I see it?'],
   ['/docs', 'Read the change feed', parts],
   ['/search?q=tidel+power', 'Nothing has “tidel”'],
   ['/operate/overview', 'of the process that answered'],
   ['/operate/applications', 'Sample reader'],
   ['/operate/datasets?dataset=news', 'Classifications of news'],
-  ['/operate/collectors?all=1', 'Keys of collectors'],
+  ['/operate/collectors?all=1', 'Collector keys'],
   ['/operate/audit', 'dataset.put'],
   [`/operate/applications/${world.applicationId}`, 'May use analysis'],
   ['/operate/erasures', 'Erase documents'],

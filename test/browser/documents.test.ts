@@ -106,7 +106,7 @@ test('what is chosen narrows the list, is in the address, and can be let go; a d
   const id = await idOf('Ferry crews begin three-day strike')
   await page.goto(`${world.address}/documents`)
   // What somebody types is not lost while the list below comes in.
-  await page.getByLabel('Document id or address').fill(id)
+  await page.getByLabel('Document ID or URL').fill(id)
   await page.getByText(/^\d+ documents( so far)?, newest first/).waitFor()
   await page.getByRole('button', { name: 'Find' }).click()
   await page.getByText('1 document, newest first').waitFor()
@@ -130,16 +130,16 @@ test('a document: what changed in its text, its metrics, its author and others, 
   const author = page.getByRole('region', { name: 'Author' })
   await author.getByText('8,432 followers').waitFor()
   await author.getByRole('link', { name: 'Ferry dispute settled: crews accept new winter roster' }).waitFor()
-  const near = page.getByRole('region', { name: 'Near in meaning' })
+  const near = page.getByRole('region', { name: 'Similar documents' })
   await near.getByRole('link').first().waitFor()
   assert.equal(await near.locator(`a[href="/documents/${id}"]`).count(), 0, 'it is not its own neighbour')
 
   // The versions that are compared are in the address.
   await page.getByLabel('Before').selectOption({ index: 0 })
-  await page.getByText('Both have the same text.').waitFor()
+  await page.getByText('Both versions have the same text.').waitFor()
   await page.reload()
-  await page.getByText('Both have the same text.').waitFor()
-  await author.getByRole('link', { name: 'All of this author' }).click()
+  await page.getByText('Both versions have the same text.').waitFor()
+  await author.getByRole('link', { name: 'All by this author' }).click()
   await page.getByRole('button', { name: /^Author: / }).waitFor()
   await until('all are of the author', async () => {
     const facts = await page.locator('.document-row .document-facts').allInnerTexts()
@@ -156,7 +156,7 @@ test('a document that is not there, or not for this application, is told as such
   const path = `/documents/${await idOf('Ferry crews begin three-day strike')}`
   const { page, faults } = await openPage(path, { key, expected: /status of 40[34]/ })
   await page.getByRole('heading', { name: 'Ferry crews begin three-day strike on the Tarnsay crossing' }).waitFor()
-  await page.getByText('This application may read what is known of it, and not its text.').waitFor()
+  await page.getByText('This application may not read the text of this document.').waitFor()
   // It waits there for what it may not read, and goes.
   await page.getByRole('region', { name: 'Metrics' }).waitFor({ state: 'detached' })
   await page.goto(`${world.address}/documents/doc_that_never_was`)

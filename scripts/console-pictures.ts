@@ -46,7 +46,7 @@ try {
   })
   await take('console-graph.jpg', `/analysis/runs/${graph.run_id}`, 'dark', async (page) => {
     await page.getByText('Topic', { exact: true }).click()
-    await page.getByText('Every text has found its place').waitFor()
+    await page.getByText('Layout finished').waitFor()
     await page.locator('.legend button').nth(4).waitFor()
   })
 

@@ -24,7 +24,7 @@ export const parametersAtFirst = (type: AnalysisType): AnalysisDraft['parameters
 /** Why it cannot be started yet; null where it can. */
 export function lackingIn({ type, datasets, parameters }: AnalysisDraft): string | null {
   if (datasets.length === 0) return 'Choose at least one dataset.'
-  if (type === 'feature_rollup' && parameters.by === undefined) return 'Choose at least one thing to count by.'
+  if (type === 'feature_rollup' && parameters.by === undefined) return 'Choose at least one value to count by.'
   return null
 }
 

@@ -18,6 +18,7 @@ export function CountTable({ run, artifact }: ResultProps): ComponentChild {
     const left = new AbortController()
     readRows<Row>(artifactPath(run.run_id, artifact), left.signal).then(
       (found) => {
+        // Both without a day: their difference is no number, and falsy.
         rows.value = found.toSorted((a, b) => dayOf(a) - dayOf(b) || Number(b.documents) - Number(a.documents))
       },
       (error) => {
@@ -79,7 +80,8 @@ export function CountTable({ run, artifact }: ResultProps): ComponentChild {
   ]
 }
 
-const dayOf = (row: Row): number => Number(Object.values(row).find((value) => value instanceof Date) ?? 0)
+/** The first day of what a row counts; what has none comes last. */
+const dayOf = ({ bucket }: Row): number => (bucket instanceof Date ? Number(bucket) : Number.POSITIVE_INFINITY)
 
 const isNumber = (value: unknown): boolean => typeof value === 'number' || typeof value === 'bigint'
 

@@ -133,7 +133,7 @@ function Chosen({ document, id, choose }: ChosenProps): ComponentChild {
       'p',
       { class: 'graph-actions' },
       document === undefined ? null : h('a', { class: 'button small', href: documentAddress(id) }, 'Open document'),
-      h('button', { type: 'button', class: 'button small', onClick: () => choose(null) }, 'Let go'),
+      h('button', { type: 'button', class: 'button small', onClick: () => choose(null) }, 'Clear selection'),
     ),
   )
 }

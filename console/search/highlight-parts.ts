@@ -24,7 +24,7 @@ const plain = (escaped: string): string =>
 
 /**
  * A piece of a text with "…" where it was cut. The API does not say where a piece stands in its text: one that begins in
- * small letters or ends without a mark was cut there, unless it is `whole`, all that there is.
+ * small letters or ends without the end of a sentence was cut there, unless it is `whole`, all that there is.
  */
 export function withCuts(parts: readonly Part[], whole: string): readonly Part[] {
   const text = parts
@@ -33,6 +33,6 @@ export function withCuts(parts: readonly Part[], whole: string): readonly Part[]
     .trim()
   if (text === whole.trim()) return parts
   const before = /^[\p{Ll},;:)]/u.test(text) ? [{ text: '… ', isHit: false }] : []
-  const after = /[\p{P}\p{S}]$/u.test(text) ? [] : [{ text: ' …', isHit: false }]
+  const after = /[.!?…。！？"”’)\]»]$/u.test(text) ? [] : [{ text: ' …', isHit: false }]
   return [...before, ...parts, ...after]
 }

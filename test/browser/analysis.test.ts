@@ -66,7 +66,7 @@ async function pointAtMiddle(page: Page): Promise<{ x: number; y: number }> {
   return middle
 }
 
-const settled = (page: Page) => page.getByText('Every text has found its place').waitFor()
+const settled = (page: Page) => page.getByText('Layout finished').waitFor()
 
 test('a graph: started, followed to its end, drawn; pointing tells, clicking opens, searching finds, its file comes', async () => {
   const { page, faults } = await open('/analysis')
@@ -78,7 +78,7 @@ test('a graph: started, followed to its end, drawn; pointing tells, clicking ope
   await page.getByLabel('K', { exact: true }).fill('8')
   await page.getByRole('button', { name: 'Start' }).click()
   await page.waitForURL('**/analysis/runs/run_*')
-  await page.getByText(/^\d+ parts of \d+ documents\. None lacked a vector\.$/).waitFor()
+  await page.getByText(/^\d+ parts of \d+ documents\. All have vectors\.$/).waitFor()
   await settled(page)
   assert.ok((await drawnPixels(page)) > 2_000, 'something is drawn')
 
@@ -93,14 +93,14 @@ test('a graph: started, followed to its end, drawn; pointing tells, clicking ope
   // What was chosen is in the middle.
   const middle = await pointAtMiddle(page)
   await page.locator('.graph-tip', { hasText: title }).waitFor()
-  await page.getByRole('button', { name: 'Let go' }).click()
+  await page.getByRole('button', { name: 'Clear selection' }).click()
   await chosen.waitFor({ state: 'detached' })
   await pointAtMiddle(page)
   await page.mouse.click(middle.x, middle.y)
   await chosen.filter({ hasText: title }).waitFor()
 
   // By keyboard to a neighbour, and to its neighbours.
-  await page.getByRole('button', { name: 'Let go' }).focus()
+  await page.getByRole('button', { name: 'Clear selection' }).focus()
   await page.keyboard.press('Tab')
   const next = String(await page.evaluate('document.activeElement.querySelector(".node-title").textContent'))
   await page.keyboard.press('Enter')
@@ -146,13 +146,13 @@ test('copies as groups, the earliest first; counts as a table', async () => {
     runOf('feature_rollup', { parameters: { by: ['platform', 'language'], bucket: 'month' } }),
   ])
   const { page, faults } = await open(copies.page)
-  await page.getByRole('heading', { name: /^\d+ texts? with copies$/ }).waitFor()
+  await page.getByRole('heading', { name: /^\d+ groups? of copies$/ }).waitFor()
   const group = page.locator('.copies > li').first()
   await group.locator('a').first().waitFor()
   const lines = await group.locator('li').allInnerTexts()
   assert.ok(lines.length >= 2)
-  assert.match(lines[0]!, /the earliest/)
-  for (const line of lines.slice(1)) assert.match(line, /identical text|% alike/)
+  assert.match(lines[0]!, /earliest/)
+  for (const line of lines.slice(1)) assert.match(line, /identical text|% similar/)
   assert.deepEqual(await seriousInBothThemes(page, ['main']), [])
   await page.goto(`${world.address}${counts.page}`)
   await page.getByRole('columnheader', { name: 'documents' }).waitFor()
@@ -182,7 +182,7 @@ test('what went wrong is told: a run that failed, a run that is not there, analy
 
   const none = await world.server.makeApplication({ name: 'Reader', entitlements: [{ datasets: ['news'] }] })
   const { page: other } = await open('/analysis', { key: none.key })
-  await other.getByText('Analysis is not switched on for this application.').waitFor()
+  await other.getByText('Analysis is turned off for this application.').waitFor()
   assert.equal(await other.locator('form').count(), 0)
 })
 
@@ -227,7 +227,7 @@ test('titles are texts wherever they stand; what may not be read any more has no
   await page.reload()
   await settled(page)
   await page.locator('.graph-list button').first().click()
-  await page.locator('.graph-chosen h3', { hasText: 'A document that may not be read any more' }).waitFor()
+  await page.locator('.graph-chosen h3', { hasText: 'A document you can no longer read' }).waitFor()
   assert.equal(await page.locator('.graph-chosen a').count(), 0)
   assert.deepEqual(faults, [])
 })
@@ -242,7 +242,7 @@ test('a browser without WebGL has the list, and is told why there is no map', as
     }
   }`)
   const { page, faults } = await openPage(plain, `${world.address}${path}`, { key: world.key })
-  await page.getByText('The map is drawn by WebGL 2, which this browser does not have').waitFor()
+  await page.getByText('The map needs WebGL 2, which this browser does not support').waitFor()
   await page.locator('.graph-list button').first().click()
   await page.getByRole('heading', { name: 'Nearest' }).waitFor()
   assert.equal(await page.locator('canvas').count(), 0)
@@ -258,7 +258,7 @@ test('a subscription: made by the same form, its runs in its history, resumed an
   // As it begins it could be started, by a button that is in sight; what is wrong is said where it is.
   const [start, counted] = [page.getByRole('button', { name: 'Start' }), page.getByLabel('platform', { exact: true })]
   await counted.uncheck()
-  await page.getByText('Choose at least one thing to count by.').waitFor()
+  await page.getByText('Choose at least one value to count by.').waitFor()
   assert.ok(await start.isDisabled())
   await counted.check()
   const { y, height } = (await start.boundingBox())!

@@ -20,13 +20,13 @@ async function signIn(page: Page, secret: string): Promise<void> {
 test('a key signs in, holds for the tab, is in no address, and is forgotten at sign-out; a wrong one is told so', async () => {
   const { page, faults } = await open('/account?from=here', { expected: told(401) })
   await signIn(page, 'tmc_0000000000000000000000000000000000000000')
-  await page.getByText('This is not accepted.').waitFor()
+  await page.getByText('This key is not valid.').waitFor()
   await signIn(page, world.collectorKey)
   await page.getByText('This is a collector key').waitFor()
   await signIn(page, adminToken)
-  await page.getByText('An application key begins with tmc_').waitFor()
+  await page.getByText('This page needs an application key, which begins with tmc_').waitFor()
   await signIn(page, 'schlüssel')
-  await page.getByText('A key has no spaces').waitFor()
+  await page.getByText('A key has only ASCII characters').waitFor()
   assert.equal(await page.evaluate('sessionStorage.length'), 0)
   await signIn(page, world.key)
   await page.getByRole('heading', { name: 'Sample reader' }).waitFor()
@@ -51,7 +51,7 @@ test('the admin token signs in too, and the reference sends it', async () => {
 
 test('a code that is not known signs nobody in, and does not stay in the address', async () => {
   const { page } = await open('/sign-in#used', { expected: told(401) })
-  await page.getByText('This address has been used, or is too old.').waitFor()
+  await page.getByText('This sign-in link was already used').waitFor()
   assert.equal(page.url(), `${world.address}/sign-in`)
 })
 
@@ -64,7 +64,7 @@ test('a key that is revoked while somebody works asks them to sign in again, at 
   await world.server.mustAdmin('POST', `/admin/v1/keys/${keyId}/revoke`)
   await page.getByLabel('Document id').fill('doc_x')
   await page.getByRole('button', { name: 'Check' }).click()
-  await page.getByText('The key is not accepted any more').waitFor()
+  await page.getByText('This key no longer works').waitFor()
   assert.deepEqual(await seriousInBothThemes(page, ['main']), [])
   await signIn(page, world.key)
   await page.getByRole('heading', { name: 'Why can’t I see it?' }).waitFor()
@@ -129,7 +129,7 @@ test('too many requests: the wait is shown, and what was asked comes after it', 
       /^Too many requests\. Continuing in \d+ s\.$/.test(text),
     )
   })
-  await page.getByText('It is not found').waitFor()
+  await page.getByText('Not found:').waitFor()
   await until('and is over', async () => (await page.locator('.trouble').innerText()) === '')
   assert.deepEqual(faults, [])
 })
@@ -147,7 +147,7 @@ test('a server that goes away is asked until it is back, and everything goes on'
   await page.getByRole('button', { name: 'Check' }).click()
   await page.getByText('The server is not responding.').waitFor()
   await world.server.start()
-  await page.getByText('It is not found').waitFor()
+  await page.getByText('Not found:').waitFor()
   await other.getByRole('heading', { name: 'Documents', exact: true }).waitFor()
   await until('the notice is gone', async () => (await page.locator('.trouble').innerText()) === '')
 })
@@ -186,7 +186,7 @@ const places: readonly (readonly [path: string, shown: string | RegExp, parts?: 
   ['/', 'Three requests to try'],
   ['/account', 'Why can’t I see it?'],
   ['/docs', 'Read the change feed', parts],
-  ['/search?q=tidel+power', 'Nothing has “tidel”'],
+  ['/search?q=tidel+power', 'No matches for “tidel”'],
   ['/operate/overview', 'of the process that answered'],
   ['/operate/applications', 'Sample reader'],
   ['/operate/datasets?dataset=news', 'Classifications of news'],
@@ -194,8 +194,8 @@ const places: readonly (readonly [path: string, shown: string | RegExp, parts?: 
   ['/operate/audit', 'dataset.put'],
   [`/operate/applications/${world.applicationId}`, 'May use analysis'],
   ['/operate/erasures', 'Erase documents'],
-  ['/operate/runs?all=1', 'Those that are over'],
-  ['/operate/usage', /Nothing was asked|Requests by day/],
+  ['/operate/runs?all=1', 'Include finished ones'],
+  ['/operate/usage', /No requests in this period|Requests by day/],
   ['/operate/administrators', 'New administrator'],
   ['/changes', 'Waiting for new events'],
   ['/documents', 'newest first'],

@@ -18,7 +18,7 @@ test('results come as somebody types, corrected and marked; the address says all
   await titles(page).filter({ hasText: 'Tidal power array in the Corrow Narrows' }).waitFor()
   await page.locator('mark', { hasText: 'power' }).first().waitFor()
   await page.getByRole('searchbox', { name: 'Search' }).fill('tidel power')
-  await page.getByText('Nothing has “tidel”: searched for “tide”').waitFor()
+  await page.getByText('No matches for “tidel”. Showing results for “tide”').waitFor()
   assert.equal(new URL(page.url()).search, '?q=tidel+power')
 
   // From the query to the results and back, without a mouse.

@@ -36,7 +36,7 @@ export function WhyHidden({ entitlements }: { readonly entitlements: readonly En
     h(
       'form',
       { onSubmit: look, class: 'why-form' },
-      h('label', { for: id }, 'Document id'),
+      h('label', { for: id }, 'Document ID'),
       h('input', {
         id,
         required: true,

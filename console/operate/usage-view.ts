@@ -42,14 +42,14 @@ export function UsageView({ place }: ViewProps): ComponentChild {
       h(
         'label',
         null,
-        'Days',
+        'Period',
         h(
           'select',
           {
             value: String(days),
             onChange: (event: Event) => to({ days: (event.currentTarget as HTMLSelectElement).value }),
           },
-          spans.map((one) => h('option', { key: one, value: String(one) }, `Last ${one}`)),
+          spans.map((one) => h('option', { key: one, value: String(one) }, `Last ${one} days`)),
         ),
       ),
       h(
@@ -103,7 +103,7 @@ function Days({ days }: { readonly days: readonly (readonly [day: string, used: 
   return h(
     'figure',
     { class: 'card days' },
-    h('figcaption', null, 'Requests by day (UTC)'),
+    h('figcaption', null, 'Requests by day (UTC)', h('span', { class: 'note' }, `, peak: ${count(most)}`)),
     h(
       'ol',
       null,
@@ -120,7 +120,6 @@ function Days({ days }: { readonly days: readonly (readonly [day: string, used: 
       'p',
       { class: 'axis', 'aria-hidden': 'true' },
       h('span', null, dayInWords(days[0]![0])),
-      h('span', null, `peak: ${count(most)} per day`),
       h('span', null, dayInWords(days.at(-1)![0])),
     ),
   )

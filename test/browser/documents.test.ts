@@ -134,7 +134,12 @@ test('a document: what changed in its text, its metrics, its author and others, 
   await near.getByRole('link').first().waitFor()
   assert.equal(await near.locator(`a[href="/documents/${id}"]`).count(), 0, 'it is not its own neighbour')
 
-  // The versions that are compared are in the address.
+  // Versions of one moment are told apart, and those that are compared are in the address.
+  const offered = await page.getByLabel('Before').locator('option').allInnerTexts()
+  assert.deepEqual(
+    offered.map((words) => words.split(':')[0]),
+    offered.map((_, i) => String(offered.length - i)),
+  )
   await page.getByLabel('Before').selectOption({ index: 0 })
   await page.getByText('Both versions have the same text.').waitFor()
   await page.reload()

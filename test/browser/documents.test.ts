@@ -165,7 +165,7 @@ test('a document that is not there, or not for this application, is told as such
   // It waits there for what it may not read, and goes.
   await page.getByRole('region', { name: 'Metrics' }).waitFor({ state: 'detached' })
   await page.goto(`${world.address}/documents/doc_that_never_was`)
-  await page.getByRole('link', { name: 'The account' }).waitFor()
+  await page.getByRole('link', { name: 'Your account' }).waitFor()
   assert.deepEqual(faults, [])
 })
 

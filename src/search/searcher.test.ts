@@ -66,7 +66,13 @@ function searcherOf(
   } as unknown as SearchIndex
   const source = {
     results: async (ids: readonly string[]) =>
-      ids.map((documentId) => ({ documentId, ...plainColumns, title: documentId, quality: null, currentVersionId: 'v' })),
+      ids.map((documentId) => ({
+        documentId,
+        ...plainColumns,
+        title: documentId,
+        quality: null,
+        currentVersionId: 'v',
+      })),
     chunkTexts: async () => [],
     shownChunks: async () => [],
   } as unknown as IndexSource

@@ -73,7 +73,7 @@ test('a graph: started, followed to its end, drawn; pointing tells, clicking ope
   await page.getByLabel('Platforms').fill('rss, forum')
   await page.getByText('Parameters', { exact: true }).click()
   await page.getByLabel('K', { exact: true }).fill('500')
-  await page.getByText('Neighbours of each node, at the most.').waitFor()
+  await page.getByText('The maximum number of neighbours per chunk.').waitFor()
   assert.equal(await page.evaluate('document.querySelector(".analysis-form").checkValidity()'), false)
   await page.getByLabel('K', { exact: true }).fill('8')
   await page.getByRole('button', { name: 'Start' }).click()

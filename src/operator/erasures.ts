@@ -74,10 +74,7 @@ export class Erasures {
     const { store } = this.#parts
     const { isHidden, removed, documents } = await this.erasure(erasureId)
     if (!isHidden || removed < documents) {
-      throw new TidemarkError(
-        'conflict',
-        'the erasure is still removing documents: lift its tombstones when it has removed all',
-      )
+      throw new TidemarkError('conflict', 'the erasure is still removing documents: try again when it has finished')
     }
     const tombstones = await store.tombstones(erasureId)
     if (dryRun || tombstones === 0) return tombstones

@@ -37,7 +37,7 @@ export async function examineMachine(dataDir: string): Promise<readonly Finding[
   const folder = await statOrNull(dataDir)
   if (folder === null) {
     findings.push(
-      warning(`data folder ${dataDir} is not there yet`, 'tidemark serve makes it; or set TIDEMARK_DATA_DIR'),
+      warning(`data folder ${dataDir} does not exist yet`, 'tidemark serve creates it; or set TIDEMARK_DATA_DIR'),
     )
     return findings
   }
@@ -53,7 +53,7 @@ export async function examineMachine(dataDir: string): Promise<readonly Finding[
     writable
       ? ok(`data folder ${dataDir} can be read and written`)
       : failure(
-          `data folder ${dataDir} cannot be written`,
+          `data folder ${dataDir} is not writable`,
           'give this user read and write permission, or set TIDEMARK_DATA_DIR',
         ),
   )
@@ -97,29 +97,29 @@ async function examineDisk(dataDir: string): Promise<readonly Finding[]> {
   const { state, free, isReserveSpent } = await diskSpace(dataDir)
   const room = {
     enough: ok(`${free} on its disk`),
-    low: warning(`only ${free} on its disk`, 'make room: writes are refused when the disk is full'),
+    low: warning(`only ${free} on its disk`, 'free up space: writes are refused when the disk is full'),
     full: failure(
       `the disk of ${dataDir} is full: ${free}`,
-      'make room on it: until then every write is answered with 503 storage_full; reading goes on',
+      'free up space: until then every write is answered with 503 storage_full; reads still work',
     ),
   }[state]
   if (!isReserveSpent) return [room]
-  return [room, warning(reserveSpent, 'make room: the next write that is done fills it up again')]
+  return [room, warning(reserveSpent, 'free up space: the next successful write fills it up again')]
 }
 
 /** What is to be said of a store that is not of this very version; null where it is, or cannot be opened by this one. */
 export function examineSchema(found: number, breaking: number, newest: number): Finding | null {
-  if (found === 0) return warning('no store yet', 'tidemark serve makes it, and tidemark migrate too')
+  if (found === 0) return warning('no store yet', 'tidemark serve or tidemark migrate creates it')
   if (found === newest || breaking > newest) return null
   if (found > newest) {
     return warning(
-      `the store was brought up to date by a newer version (schema ${found}, this version knows ${newest}), which this one can work with`,
-      'go on with the upgrade: start every process with the newer version',
+      `the store was upgraded by a newer version (schema ${found}, this version knows ${newest}), but this version can still use it`,
+      'finish the upgrade: start every process with the newer version',
     )
   }
   return warning(
-    `the store is of an older version (schema ${found}, this version has ${newest}): nothing else of it was looked at`,
-    'make a backup (tidemark backup); then tidemark migrate, or the next start, brings it up to date',
+    `the store is of an older version (schema ${found}, this version has ${newest}): nothing else in it was checked`,
+    'make a backup (tidemark backup), then run tidemark migrate or start the server to upgrade it',
   )
 }
 
@@ -132,12 +132,12 @@ export async function examineAccess(store: Omit<OperatorStore, 'commit'>): Promi
   findings.push(
     datasets.size > 0
       ? ok(`${datasets.size} datasets`)
-      : warning('no dataset yet', 'make one: PUT /admin/v1/datasets/{id}, or tidemark apply FILE'),
+      : warning('no dataset yet', 'create one: PUT /admin/v1/datasets/{id}, or tidemark apply FILE'),
   )
   findings.push(
     applications.length > 0
       ? ok(`${applications.length} applications`)
-      : warning('no application yet', 'make one: tidemark app create NAME --dataset ID'),
+      : warning('no application yet', 'create one: tidemark app create NAME --dataset ID'),
   )
   const now = Date.now()
   for (const application of applications) {
@@ -161,7 +161,7 @@ export async function examineAccess(store: Omit<OperatorStore, 'commit'>): Promi
     }
     if (application.entitlements.length === 0) {
       findings.push(
-        warning(`${named} has no entitlements: it can read nothing`, 'PUT its entitlements, or delete its keys'),
+        warning(`${named} has no entitlements: it can read nothing`, 'PUT its entitlements, or revoke its keys'),
       )
     }
     const unknown = new Set(
@@ -174,7 +174,7 @@ export async function examineAccess(store: Omit<OperatorStore, 'commit'>): Promi
       findings.push(
         warning(
           `${named} is entitled to datasets that do not exist: ${[...unknown].join(', ')}`,
-          'check the spelling, or make them',
+          'check the spelling, or create them',
         ),
       )
     }
@@ -196,7 +196,7 @@ export async function examineAccess(store: Omit<OperatorStore, 'commit'>): Promi
       findings.push(failure(`${named} is refused, because its rights cannot be read: ${fault}`, advice))
     }
     if (token.expiresAt !== null && token.expiresAt > now && token.expiresAt - now < expiresSoonMs) {
-      findings.push(warning(`${named} expires within a week`, 'tidemark admin create makes another'))
+      findings.push(warning(`${named} expires within a week`, 'tidemark admin create makes a new one'))
     }
   }
   return findings

@@ -101,8 +101,8 @@ async function makePartial(into: string, partial: string): Promise<void> {
     const { code } = error as NodeJS.ErrnoException
     throw new BackupError(
       code === 'EEXIST'
-        ? `${partial} is there already: another backup was begun in the same second; try again`
-        : `${into} must be a folder that this user can make or write (${code})`,
+        ? `${partial} already exists: another backup was started in the same second; try again`
+        : `${into} must be a folder that this user can create or write to (${code})`,
     )
   }
 }

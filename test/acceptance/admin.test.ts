@@ -305,7 +305,7 @@ test('findings: what doctor says of applications and keys, and what to do', asyn
     {
       state: 'warning',
       about: `application "Found wanting" (${applicationId}) is entitled to datasets that do not exist: not-there`,
-      advice: 'check the spelling, or make them',
+      advice: 'check the spelling, or create them',
     },
   ])
 })

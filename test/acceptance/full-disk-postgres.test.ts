@@ -111,7 +111,7 @@ suite('a full disk of the database', { skip: disk === null && leftOutWithoutMoun
 
     const doctor = await server.tidemark(['doctor'])
     assert.equal(doctor.code, 1, doctor.stdout)
-    assert.match(doctor.stdout, /FAIL +the disk of the database is full\n +do: make room/)
+    assert.match(doctor.stdout, /FAIL +the disk of the database is full\n +do: free up space/)
 
     disk!.makeRoom()
     assert.equal((await put()).status, 200)

@@ -213,7 +213,7 @@ suite('a full disk', { skip: disk === null && leftOutWithoutMount }, () => {
     assert.match(body.checks.disk.detail, /^the disk is full: .* free, writes are refused, reads go on$/)
     const doctor = await server.tidemark(['doctor'])
     assert.equal(doctor.code, 1, doctor.stdout)
-    assert.match(doctor.stdout, /FAIL +the disk .* is full: .*\n +do: make room/)
+    assert.match(doctor.stdout, /FAIL +the disk .* is full: .*\n +do: free up space/)
     assert.doesNotMatch(doctor.stdout + doctor.stderr, /SQLITE|\n {4}at /)
   })
 
@@ -281,7 +281,7 @@ suite('a full disk', { skip: disk === null && leftOutWithoutMount }, () => {
     disk!.fill()
     const started = await server.tidemark(['serve'])
     assert.equal(started.code, 1)
-    assert.match(started.stderr, /^tidemark: the disk .*is full: make room.*$/m)
+    assert.match(started.stderr, /^tidemark: the disk .*is full: free up space.*$/m)
     const file = join(freshFolder(), 'more.ndjson')
     writeFileSync(file, Array.from({ length: 40 }, () => `${JSON.stringify(large())}\n`).join(''))
     const imported = await tidemark(['import', file], { dataDir })

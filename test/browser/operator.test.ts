@@ -23,7 +23,7 @@ test('overview: documents, backlog, disk, requests with their latencies, and wha
   await server.consumer(world.key, 'POST', '/v1/search', { query: 'harbour' })
   const { page, faults } = await operate('overview')
   await page.getByText(`application "${attack}" (${applicationId}) is entitled to datasets that do not exist`).waitFor()
-  await page.getByText('check the spelling, or make them').first().waitFor()
+  await page.getByText('check the spelling, or create them').first().waitFor()
   const tile = (name: string) => page.locator('.tile', { has: page.getByText(name, { exact: true }) })
   await until('the documents are counted', async () => {
     const { indexed_documents: documents } = await server.mustAdmin('GET', '/admin/v1/indexing')

@@ -212,7 +212,7 @@ test('doctor: healthy, empty, and what is wrong with advice', async () => {
   assert.match(healthy.stdout, /^ {2}ok +2 datasets$/m)
   assert.doesNotMatch(healthy.stdout, /FAIL|application "Desk" .* no valid key/)
   assert.equal(absent.code, 0)
-  assert.match(absent.stdout, /note +data folder .* is not there yet/)
+  assert.match(absent.stdout, /note +data folder .* does not exist yet/)
   const wrongModel = await tidemark(['doctor'], {
     dataDir: join(broken, 'absent'),
     env: { TIDEMARK_EMBEDDING_URL: '', TIDEMARK_EMBEDDING_MODEL: 'nonsense' },

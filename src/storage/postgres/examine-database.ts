@@ -69,7 +69,7 @@ async function examineRoom(client: pg.Client): Promise<Finding> {
 
 const diskIsFull = failure(
   'the disk of the database is full',
-  'make room on it: until then every write is answered with 503 storage_full; reading goes on',
+  'free up space: until then every write is answered with 503 storage_full; reads still work',
 )
 
 async function examineServer(client: pg.Client): Promise<Finding[]> {

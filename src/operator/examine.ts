@@ -132,7 +132,7 @@ export async function examineAccess(store: Omit<OperatorStore, 'commit'>): Promi
   findings.push(
     datasets.size > 0
       ? ok(`${datasets.size} datasets`)
-      : warning('no dataset yet', 'create one: PUT /admin/v1/datasets/{id}, or tidemark apply FILE'),
+      : warning('no dataset yet', 'create one in the console (Datasets), or with tidemark apply FILE'),
   )
   findings.push(
     applications.length > 0

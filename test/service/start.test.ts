@@ -65,7 +65,7 @@ async function signsInOnce(address: string): Promise<void> {
     await first.getByRole('button', { name: 'Sample reader Sign out' }).waitFor()
     assert.ok(!first.url().includes('#'), 'the code does not stay in the address')
     const second = await open()
-    await second.getByText('This address has been used, or is too old.').waitFor()
+    await second.getByText('This sign-in link was already used or has expired.').waitFor()
   } finally {
     await browser.close()
   }

@@ -13,7 +13,7 @@ const quotaPaths: Readonly<Record<QuotaName, string>> = {
   search_history: '`POST /v1/search/history`',
   search_keyword: '`POST /v1/search/keyword`',
   search_vector: '`POST /v1/search/vector`',
-  search_hybrid: '`POST /v1/search/hybrid`, which the MCP tool `search` asks unless its arguments are for another mode',
+  search_hybrid: '`POST /v1/search/hybrid`, which the MCP tool `search` uses unless its arguments select another mode',
   changes: '`GET /v1/changes`',
   export: '`GET /v1/export`',
 }
@@ -53,7 +53,7 @@ export const Policy = named(
             Object.fromEntries(
               Object.entries(quotaPaths).map(([name, paths]) => [
                 name,
-                Type.Optional(count(`Requests per UTC day to ${paths}; no limit when absent.`)),
+                Type.Optional(count(`Requests per UTC day to ${paths}. Default: no limit.`)),
               ]),
             ) as Record<QuotaName, ReturnType<typeof Type.Optional<ReturnType<typeof count>>>>,
             {

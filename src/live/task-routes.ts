@@ -76,7 +76,9 @@ export function taskRoutes(app: TypedApp, store: LiveStore, written: () => void,
                 uniqueItems: true,
                 description: 'The platforms you collect from.',
               }),
-              resource_kinds: Type.Optional(choices('ResourceKind', resourceKinds, 'Every kind when absent.')),
+              resource_kinds: Type.Optional(
+                choices('ResourceKind', resourceKinds, 'Only tasks of these kinds. Default: all.'),
+              ),
               max: Type.Optional(
                 Type.Integer({
                   minimum: 1,

@@ -42,7 +42,7 @@ export const about = (summary: string, description?: string) => ({
 
 /** Of what an `Idempotency-Key` cannot give again. */
 export const secretOnce =
-  'The secret is shown in this answer alone: the same `Idempotency-Key` again makes nothing and is 409 `conflict`, with the id of what was made.'
+  'The secret is only shown in this response: repeating the request with the same `Idempotency-Key` creates nothing and returns 409 `conflict` with the ID of what was created.'
 
 export const list = <T extends TSchema>(component: string, plural: string, item: T) =>
   named(component, Type.Object({ [plural]: Type.Array(item) }))

@@ -69,7 +69,7 @@ export function applicationRoutes(app: TypedApp, operator: Operator): void {
     {
       config: route('operator', 'admin.applications.update', 'not_found', 'conflict'),
       schema: {
-        ...about('Update an application', 'Its name or its policy. Acts on the next request.'),
+        ...about('Update an application', 'Changes its name, its policy or both. Takes effect with the next request.'),
         headers: IfMatchHeaders,
         params: byId('application_id'),
         body: schemas.ApplicationPatch,
@@ -91,11 +91,11 @@ export function applicationRoutes(app: TypedApp, operator: Operator): void {
       schema: {
         ...about(
           'Delete an application',
-          'Its keys are refused from the next request on, unfinished runs are cancelled, subscriptions deleted; the audit log stays. While it has keys that work, unfinished runs or subscriptions, it is 409 `in_use` with their counts in `details`, unless `force` is true.',
+          'Its keys are refused from the next request on, its unfinished runs are cancelled and its subscriptions deleted. The audit log is kept. 409 `in_use`, with counts in `details`, if it has valid keys, unfinished runs or subscriptions and `force` is not true.',
         ),
         params: byId('application_id'),
         querystring: schemas.DeleteQuery,
-        response: { 204: Type.Null({ description: 'It is deleted.' }) },
+        response: { 204: Type.Null({ description: 'Deleted.' }) },
       },
     },
     async (request, reply) => {
@@ -108,7 +108,7 @@ export function applicationRoutes(app: TypedApp, operator: Operator): void {
     {
       config: route('operator', 'admin.entitlements.put', 'not_found'),
       schema: {
-        ...about('Replace entitlements', 'Acts on the next request.'),
+        ...about('Replace entitlements', 'Takes effect with the next request.'),
         headers: IfMatchHeaders,
         params: byId('application_id'),
         body: schemas.EntitlementsInput,

@@ -99,7 +99,7 @@ export async function readManifest(folder: string): Promise<BackupManifest> {
   if (checksum !== checksumOf(manifest)) throw damaged
   if (manifest.format !== 1) {
     throw new BackupError(
-      'the backup was made by a newer version of Tidemark, in another form: restore it with that one',
+      'the backup was made by a newer version of Tidemark, in another format: restore it with that version',
     )
   }
   if (!manifest.files.every(({ path }) => isOurs(path)) || !manifest.files.some(({ path }) => path === storeFile)) {

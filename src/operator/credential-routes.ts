@@ -41,7 +41,10 @@ export function keyRoutes(app: TypedApp, operator: Operator): void {
     {
       config: route('viewer', 'admin.keys.list', 'not_found'),
       schema: {
-        ...about('List the API keys of an application', 'Revoked and expired ones included; never the secrets.'),
+        ...about(
+          'List the API keys of an application',
+          'Includes revoked and expired keys. Secrets are never returned.',
+        ),
         params: byId('application_id'),
         querystring: noFields,
         response: { 200: list('KeyList', 'keys', schemas.KeyAnswer) },
@@ -57,7 +60,7 @@ export function keyRoutes(app: TypedApp, operator: Operator): void {
     {
       config: route('viewer', 'admin.keys.read', 'not_found'),
       schema: {
-        ...about('Get a key', 'Never its secret.'),
+        ...about('Get a key', 'The secret is never returned.'),
         params: byId('key_id'),
         querystring: noFields,
         response: { 200: schemas.KeyAnswer },
@@ -70,7 +73,7 @@ export function keyRoutes(app: TypedApp, operator: Operator): void {
     {
       config: route('viewer', 'admin.keys.listAll'),
       schema: {
-        ...about('List all keys', 'Of applications and of collectors.'),
+        ...about('List all keys', 'All keys of applications and collectors.'),
         querystring: noFields,
         response: { 200: list('KeyList', 'keys', schemas.KeyAnswer) },
       },
@@ -82,7 +85,7 @@ export function keyRoutes(app: TypedApp, operator: Operator): void {
     {
       config: route('operator', 'admin.keys.revoke', 'not_found'),
       schema: {
-        ...about('Revoke a key', 'Refused from the next request on. Revoking twice changes nothing.'),
+        ...about('Revoke a key', 'The key is refused from the next request on. Revoking it again changes nothing.'),
         params: byId('key_id'),
         body: optionalBody(named('RevokeKeyRequest', Type.Object({}, strict))),
         response: { 200: schemas.KeyAnswer },
@@ -97,7 +100,7 @@ export function keyRoutes(app: TypedApp, operator: Operator): void {
       schema: {
         ...about(
           'Rotate a key',
-          `Makes a new key in place of one. The old key works for the grace time, 24 hours when absent. ${secretOnce}`,
+          `Creates a new key to replace this one. The old key keeps working for \`grace_seconds\` (default: 24 hours). ${secretOnce}`,
         ),
         params: byId('key_id'),
         headers: IdempotencyHeaders,
@@ -132,7 +135,7 @@ export function collectorRoutes(app: TypedApp, operator: Operator): void {
     {
       config: route('operator', 'admin.collectors.create'),
       schema: {
-        ...about('Create a collector', `With its key. ${secretOnce}`),
+        ...about('Create a collector', `Creates a collector and a key for it. ${secretOnce}`),
         headers: IdempotencyHeaders,
         body: schemas.CollectorInput,
         response: { 201: schemas.CollectorCreated },
@@ -182,11 +185,11 @@ export function collectorRoutes(app: TypedApp, operator: Operator): void {
       schema: {
         ...about(
           'Delete a collector',
-          'Its keys are refused from the next request on; what it sent stays, and so does the audit log. While a key of it works or it holds tasks, it is 409 `in_use` with counts in `details`, unless `force` is true.',
+          'Its keys are refused from the next request on. The documents it sent and the audit log are kept. 409 `in_use`, with counts in `details`, if it has valid keys or holds tasks and `force` is not true.',
         ),
         params: byId('collector_id'),
         querystring: schemas.DeleteQuery,
-        response: { 204: Type.Null({ description: 'It is deleted.' }) },
+        response: { 204: Type.Null({ description: 'Deleted.' }) },
       },
     },
     async (request, reply) => {

@@ -19,13 +19,13 @@ const options = {
   keep_tombstones: Type.Optional(
     Type.Boolean({
       default: true,
-      description: 'The documents are refused, with outcome `erased`, when they are sent in again.',
+      description: 'Refuse the documents, with the outcome `erased`, if they are sent again.',
     }),
   ),
   purge_artifacts: Type.Optional(
     Type.Boolean({
       default: false,
-      description: 'Runs that may contain one of them are deleted with their artifacts.',
+      description: 'Also delete analysis runs that may contain one of the documents, with their artifacts.',
     }),
   ),
 }
@@ -38,7 +38,7 @@ const ErasureInput = named(
         Type.Array(Type.String({ minLength: 1, maxLength: 128, pattern: exactPattern }), {
           minItems: 1,
           maxItems: documentIdsMax,
-          description: 'Unknown ones are passed over.',
+          description: 'Unknown IDs are ignored.',
         }),
       ),
       author: Type.Optional(
@@ -47,17 +47,17 @@ const ErasureInput = named(
           Type.Object(
             {
               dataset_id: schemas.DatasetId,
-              source_platform: text('The platform.'),
-              external_author_id: text('As collectors sent it.'),
+              source_platform: text('The platform code.'),
+              external_author_id: text('The ID of the author, as sent by collectors.'),
             },
-            { ...strict, description: 'Every document of an author.' },
+            { ...strict, description: 'All documents of an author.' },
           ),
         ),
       ),
       dataset_id: Type.Optional(schemas.DatasetId),
       ...options,
     },
-    { ...strict, description: 'Exactly one of `document_ids`, `author` and `dataset_id`.' },
+    { ...strict, description: 'Send exactly one of `document_ids`, `author` and `dataset_id`.' },
   ),
 )
 
@@ -67,19 +67,20 @@ const ErasureAnswer = named(
     erasure_id: Type.String(),
     status: choice(erasureStatuses, {
       description:
-        'No reader finds the documents any more, whatever it is. `completed`: their bytes are gone from the store and from every search index that is in use.',
+        'Whatever the status, the documents can no longer be read. `completed`: their data is gone from the store and from every search index in use.',
     }),
     documents: Type.Integer({
-      description: 'How many it has come to so far. No reader finds the others any more either.',
+      description: 'The number of documents processed so far. The others can no longer be read either.',
     }),
     removed: Type.Integer({
       description:
-        'How many of those are gone from the store, with all that was known of them, so far. When that is all of them the feed, the search indexes and the files of the store are rid of what is left, and the erasure is `completed`.',
+        'How many of these have been removed from the store so far, with everything known about them. After the last one, what is left in the feed, the search indexes and the files of the store is purged, and the erasure is `completed`.',
     }),
     created_at: dateTime,
     completed_at: orNull(dateTime),
     artifact_run_ids: Type.Array(Type.String(), {
-      description: 'Analysis runs whose input may have had one of the documents; their artifacts hold ids and counts.',
+      description:
+        'Analysis runs whose input may have included one of the documents. Their artifacts contain IDs and counts.',
     }),
   }),
 )
@@ -89,8 +90,8 @@ const TombstoneInput = named(
   Type.Object(
     {
       dataset_id: schemas.DatasetId,
-      source_platform: text('The platform.'),
-      external_id: text('As collectors send it.'),
+      source_platform: text('The platform code.'),
+      external_id: text('The ID on the platform, as sent by collectors.'),
     },
     strict,
   ),
@@ -100,7 +101,7 @@ const TombstonesAnswer = named(
   'LiftedTombstones',
   Type.Object({
     tombstones: Type.Integer({
-      description: 'How many were lifted; with `dry_run`, how many would be. 0 where none are left.',
+      description: 'How many were lifted; with `dry_run`, how many would be. 0 if none are left.',
     }),
   }),
 )
@@ -124,11 +125,11 @@ export function erasureRoutes(app: TypedApp, erasures: Erasures, operator: Opera
       schema: {
         ...about(
           'Delete a dataset',
-          'While it has documents or classifications, or applications or collectors name it, it is 409 `in_use` with their counts in `details`. With `force` its documents are erased without tombstones, and its classifications deleted: from this answer on nobody reads it and it takes nothing in; it is gone with its last document. Entitlements and collectors that name it stay as they are.',
+          '409 `in_use`, with counts in `details`, if it has documents or classifications, or if applications or collectors refer to it. With `force` its documents are erased without tombstones and its classifications deleted: from this response on it can neither be read nor written to, and it is gone when its last document is. Entitlements and collectors that refer to it are not changed.',
         ),
         params: byId('dataset_id'),
         querystring: schemas.DeleteQuery,
-        response: { 202: ErasureAnswer, 204: Type.Null({ description: 'It is deleted.' }) },
+        response: { 202: ErasureAnswer, 204: Type.Null({ description: 'Deleted.' }) },
       },
     },
     async (request, reply) => {
@@ -149,7 +150,7 @@ export function erasureRoutes(app: TypedApp, erasures: Erasures, operator: Opera
       schema: {
         ...about(
           'Erase a document',
-          'With every version and all that was made of them. From this answer on nobody finds it; the erasure goes on in the background.',
+          'Erases a document with all its versions and everything derived from them. From this response on it can no longer be read; the erasure continues in the background.',
         ),
         params: byId('document_id'),
         querystring: Type.Object(options, strict),
@@ -171,7 +172,7 @@ export function erasureRoutes(app: TypedApp, erasures: Erasures, operator: Opera
       schema: {
         ...about(
           'Erase documents',
-          'By their ids, all of an author, or all that a dataset has now. From this answer on nobody finds them; feed readers that name `document.erased` are told. The erasure goes on in the background, also after a restart.',
+          'Erases documents by ID, all documents of an author, or all that a dataset contains now. From this response on they can no longer be read, and feed readers that request `document.erased` are notified. The erasure continues in the background, also after a restart.',
         ),
         headers: IdempotencyHeaders,
         body: ErasureInput,
@@ -234,13 +235,13 @@ export function erasureRoutes(app: TypedApp, erasures: Erasures, operator: Opera
       schema: {
         ...about(
           'Lift the tombstones of an erasure',
-          'All documents of the erasure are accepted again when they are sent the next time, as new documents with new IDs. It brings none of them back. 409 `conflict` while the erasure is still removing documents.',
+          'All documents of the erasure are accepted again the next time they are sent, as new documents with new IDs. This does not restore any of them. 409 `conflict` while the erasure is still removing documents.',
         ),
         params: byId('erasure_id'),
         querystring: Type.Object(
           {
             dry_run: Type.Optional(
-              Type.Boolean({ default: false, description: 'Only count the tombstones, and lift none.' }),
+              Type.Boolean({ default: false, description: 'Only count the tombstones; lift none.' }),
             ),
           },
           strict,
@@ -258,9 +259,12 @@ export function erasureRoutes(app: TypedApp, erasures: Erasures, operator: Opera
     {
       config: route('operator', 'admin.tombstones.lift', 'not_found'),
       schema: {
-        ...about('Let an erased document come in again', 'It is a new one then, with a new id.'),
+        ...about(
+          'Lift the tombstone of a document',
+          'The document is accepted again the next time it is sent, as a new document with a new ID.',
+        ),
         body: TombstoneInput,
-        response: { 204: Type.Null({ description: 'It is taken when it is sent in the next time.' }) },
+        response: { 204: Type.Null({ description: 'Lifted.' }) },
       },
     },
     async (request, reply) => {

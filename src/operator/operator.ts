@@ -266,5 +266,8 @@ export const isToken = ({ owner }: Pick<Key, 'owner'>): boolean => owner.kind ==
 
 function knownKind({ keyId, owner: { kind } }: Key): CredentialKind {
   if (Object.hasOwn(credentialKinds, kind)) return kind as CredentialKind
-  throw new TidemarkError('conflict', `key ${keyId} is of a kind that only a newer version knows: rotate it there`)
+  throw new TidemarkError(
+    'conflict',
+    `key ${keyId} was created by a newer version of Tidemark: rotate it with that version`,
+  )
 }

@@ -35,7 +35,7 @@ function datasetRoutes(app: TypedApp, operator: Operator): void {
       schema: {
         ...about(
           'Create or update a dataset',
-          'To change `retain_days` needs the role `owner`: documents are erased by it.',
+          'Changing `retain_days` requires the role `owner`, because it can erase documents.',
         ),
         headers: IfMatchHeaders,
         params: Type.Object({ dataset_id: schemas.DatasetId }),
@@ -123,7 +123,7 @@ function datasetRoutes(app: TypedApp, operator: Operator): void {
     {
       config: route('viewer', 'admin.classifications.list', 'not_found'),
       schema: {
-        ...about('List the classifications of a dataset', 'Inactive ones included.'),
+        ...about('List the classifications of a dataset', 'Includes inactive classifications.'),
         params: byId('dataset_id'),
         querystring: noFields,
         response: { 200: list('ManagedClassificationList', 'classifications', schemas.ClassificationAnswer) },
@@ -139,7 +139,7 @@ function datasetRoutes(app: TypedApp, operator: Operator): void {
     {
       config: route('viewer', 'admin.classifications.read', 'not_found'),
       schema: {
-        ...about('Get a classification', 'Also an inactive one.'),
+        ...about('Get a classification', 'Returns inactive classifications, too.'),
         params: Type.Object({ dataset_id: schemas.DatasetId, code: schemas.ClassificationCode }),
         querystring: noFields,
         response: { 200: schemas.ClassificationAnswer },
@@ -160,7 +160,7 @@ function profileRoutes(app: TypedApp, operator: Operator): void {
       schema: {
         ...about(
           'Create or update an embedding profile',
-          'The dimensions of a profile cannot change once they are known.',
+          'The dimensions of a profile cannot be changed once they are known.',
         ),
         headers: IfMatchHeaders,
         params: Type.Object({ id: schemas.ProfileId }),
@@ -207,7 +207,7 @@ function profileRoutes(app: TypedApp, operator: Operator): void {
   )
 }
 
-const Day = Type.String({ format: 'date', description: 'A UTC calendar day, 2026-11-15.' })
+const day = (description: string) => Type.Optional(Type.String({ format: 'date', description }))
 
 function reportRoutes(app: TypedApp, operator: Operator, book: UsageBook): void {
   app.get(
@@ -217,13 +217,13 @@ function reportRoutes(app: TypedApp, operator: Operator, book: UsageBook): void 
       schema: {
         ...about(
           'Get usage',
-          `Per application, day and operation, with what other processes counted some ten seconds ago. The last ${usageDaysDefault} days when no day is named.`,
+          `Usage per application, day and operation. Counts of other processes may lag by about ten seconds. Default: the last ${usageDaysDefault} days.`,
         ),
         querystring: Type.Object(
           {
-            from_day: Type.Optional(Day),
-            to_day: Type.Optional(Day),
-            application_id: Type.Optional(Type.String({ description: 'All of them when absent.' })),
+            from_day: day(`The first UTC day, such as 2026-11-15. Default: ${usageDaysDefault - 1} days ago.`),
+            to_day: day('The last UTC day, inclusive. Default: today.'),
+            application_id: Type.Optional(Type.String({ description: 'Only this application. Default: all.' })),
           },
           strict,
         ),
@@ -254,7 +254,7 @@ function reportRoutes(app: TypedApp, operator: Operator, book: UsageBook): void 
     {
       config: route('viewer', 'admin.audit.list'),
       schema: {
-        ...about('List the audit log', 'Every change an operator made, newest first.'),
+        ...about('List the audit log', 'Every change made by an operator, newest first.'),
         querystring: NewestFirst,
         response: {
           200: named(
@@ -282,8 +282,8 @@ function reportRoutes(app: TypedApp, operator: Operator, book: UsageBook): void 
       config: route('viewer', 'admin.findings.list'),
       schema: {
         ...about(
-          'Get what doctor finds',
-          'Addition: what `tidemark doctor` says of datasets, applications, their entitlements and keys, and what to do. Of the machine, the store and the index it says more; `GET /readyz` and `GET /admin/v1/indexing` tell how those are.',
+          'List findings',
+          'Addition: what `tidemark doctor` reports about datasets, applications, their entitlements and keys, with advice. The command also examines the machine, the store and the index; for their state see `GET /readyz` and `GET /admin/v1/indexing`.',
         ),
         querystring: noFields,
         response: { 200: list('FindingList', 'findings', schemas.FindingAnswer) },

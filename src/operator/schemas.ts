@@ -21,15 +21,15 @@ import {
 const chosenId = (description: string) =>
   Type.String({
     pattern: '^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$',
-    description: `${description} Letters, digits and . _ : -, at most 128.`,
+    description: `${description} Letters, digits and . _ : -, at most 128 characters.`,
   })
-export const DatasetId = chosenId('The id of the dataset, as collectors and readers name it.')
+export const DatasetId = chosenId('The ID of the dataset, as used by collectors and applications.')
 /** Names stand in lists, logs and terminals: no control characters. Longer texts may have lines. */
 export const name = Type.String({
   minLength: 1,
   maxLength: 200,
   pattern: printablePattern,
-  description: 'For people. No control characters.',
+  description: 'A name for display. No control characters.',
 })
 const description = Type.Optional(orNull(Type.String({ maxLength: 4000, pattern: exactPattern })))
 
@@ -43,7 +43,7 @@ export const DatasetInput = named(
       retain_days: Type.Optional(
         orNull(RetainDays, {
           description:
-            'Documents are erased so many days after they first came in. Null keeps them for ever; absent leaves it as it is.',
+            'Documents are erased this many days after they were first ingested. Null keeps them forever; leave it out to keep the current value.',
         }),
       ),
     },
@@ -56,7 +56,7 @@ export const DatasetAnswer = named(
     dataset_id: Type.String(),
     name: Type.String(),
     description: orNull(Type.String()),
-    retain_days: orNull(Type.Integer(), { description: 'Null: documents are kept for ever.' }),
+    retain_days: orNull(Type.Integer(), { description: 'Null if documents are kept forever.' }),
     created_at: dateTime,
     updated_at: dateTime,
   }),
@@ -74,12 +74,12 @@ export const ClassificationInput = named(
       description,
       label_schema: Type.Optional(
         Type.Record(Type.String(), Type.Unknown(), {
-          description: 'Any JSON object, without NUL and halves of surrogate pairs; returned as stored.',
+          description: 'Any JSON object without NUL characters and unpaired surrogates. Returned as stored.',
           [exactWithin]: true,
         }),
       ),
       active: Type.Optional(
-        Type.Boolean({ default: true, description: 'Inactive ones are not listed to applications.' }),
+        Type.Boolean({ default: true, description: 'Inactive classifications are not listed for applications.' }),
       ),
     },
     strict,
@@ -97,7 +97,7 @@ export const ClassificationAnswer = named(
   }),
 )
 
-export const ProfileId = chosenId('The id of the profile.')
+export const ProfileId = chosenId('The ID of the profile.')
 export const ProfileInput = named(
   'EmbeddingProfileRequest',
   Type.Object(
@@ -106,11 +106,11 @@ export const ProfileInput = named(
         minLength: 1,
         maxLength: 100,
         pattern: printablePattern,
-        description: 'Who makes the vectors, for example `builtin` or `http`.',
+        description: 'What computes the vectors, such as `builtin` or `http`.',
       }),
       model: Type.String({ minLength: 1, maxLength: 200, pattern: printablePattern }),
       dimensions: orNull(Type.Integer({ minimum: 1, maximum: 65_536 }), {
-        description: 'Null while it is not known.',
+        description: 'Null if not known yet.',
       }),
       status: choice(['active', 'inactive']),
     },
@@ -125,7 +125,7 @@ export const ProfileAnswer = named(
     model: Type.String(),
     dimensions: orNull(Type.Integer()),
     status: choice(['active', 'inactive']),
-    default: Type.Boolean({ description: 'The profile that searches use.' }),
+    default: Type.Boolean({ description: 'Whether searches use this profile.' }),
   }),
 )
 
@@ -141,7 +141,8 @@ export const ApplicationPatch = named(
       name: Type.Optional(name),
       policy: Type.Optional(
         Type.Record(Type.String(), Type.Unknown(), {
-          description: 'A JSON merge patch of the policy: what is named changes, null removes, the rest stays.',
+          description:
+            'A JSON merge patch of the policy: fields you send are changed, null removes a field, all others stay as they are.',
         }),
       ),
     },
@@ -168,7 +169,9 @@ export const KeyInput = named(
   Type.Object(
     {
       name: Type.Optional(name),
-      expires_at: Type.Optional(Type.String({ format: 'date-time', description: 'In the future.' })),
+      expires_at: Type.Optional(
+        Type.String({ format: 'date-time', description: 'Must be in the future. Default: never.' }),
+      ),
     },
     strict,
   ),
@@ -177,7 +180,7 @@ export const KeyCreated = named(
   'CreatedKey',
   Type.Object({
     key_id: Type.String(),
-    api_key: Type.String({ description: 'Shown only once; only its hash is kept.' }),
+    api_key: Type.String({ description: 'Shown only once: only its hash is stored.' }),
     expires_at: orNull(dateTime),
   }),
 )
@@ -188,7 +191,7 @@ export const KeyAnswer = named(
     application_id: orNull(Type.String()),
     collector_id: orNull(Type.String()),
     name: orNull(Type.String()),
-    prefix: Type.String({ description: 'The first characters of the key, to recognise it.' }),
+    prefix: Type.String({ description: 'The first characters of the key, to recognise it by.' }),
     created_at: dateTime,
     expires_at: orNull(dateTime),
     revoked_at: orNull(dateTime),
@@ -204,7 +207,7 @@ export const RotateInput = named(
           minimum: 0,
           maximum: 31_536_000,
           default: 86_400,
-          description: 'How long the old key still works.',
+          description: 'How long the old key keeps working.',
         }),
       ),
     },
@@ -230,7 +233,7 @@ export const CollectorInput = named(
           minItems: 1,
           maxItems: 1000,
           uniqueItems: true,
-          description: 'Every dataset when absent.',
+          description: 'The datasets that the collector may write to. Default: all.',
         }),
       ),
     },
@@ -241,7 +244,7 @@ export const CollectorCreated = named(
   'CreatedCollector',
   Type.Object({
     collector_id: Type.String(),
-    collector_key: Type.String({ description: 'Shown only once; only its hash is kept.' }),
+    collector_key: Type.String({ description: 'Shown only once: only its hash is stored.' }),
     key_id: Type.String(),
   }),
 )
@@ -257,7 +260,7 @@ export const CollectorAnswer = named(
 
 const Role = choice(roles, {
   description:
-    '`viewer` reads all that an operator can read; `operator` does the everyday work too; `owner` everything: admin tokens, deleting datasets, erasures.',
+    '`viewer` can read everything that operators can read; `operator` can also do the everyday work; `owner` can do everything, including managing admin tokens, deleting datasets and erasing documents in bulk.',
 })
 export const TokenInput = named(
   'AdminTokenRequest',
@@ -268,7 +271,7 @@ export const TokenInput = named(
         maxLength: 200,
         pattern: personPattern,
         description:
-          'Of the person or the program, as the audit log tells it; spaces around it are left out. No control characters and no marks of direction. While a token works no other one has its name, in whatever case: that is 409 `conflict`.',
+          'The name of the person or program, as shown in the audit log. Surrounding spaces are removed. No control characters or text direction marks. Must differ from the names of all valid tokens, ignoring case; otherwise 409 `conflict`.',
       }),
       role: Role,
       expires_at: KeyInput.properties.expires_at,
@@ -280,7 +283,7 @@ export const TokenCreated = named(
   'CreatedAdminToken',
   Type.Object({
     token_id: Type.String(),
-    admin_token: Type.String({ description: 'Shown only once; only its hash is kept.' }),
+    admin_token: Type.String({ description: 'Shown only once: only its hash is stored.' }),
     expires_at: orNull(dateTime),
   }),
 )
@@ -290,7 +293,7 @@ export const TokenAnswer = named(
     token_id: Type.String(),
     name: Type.String(),
     role: Role,
-    prefix: Type.String({ description: 'The first characters of the token, to recognise it.' }),
+    prefix: Type.String({ description: 'The first characters of the token, to recognise it by.' }),
     created_at: dateTime,
     expires_at: orNull(dateTime),
     revoked_at: orNull(dateTime),
@@ -302,7 +305,8 @@ export const SelfAnswer = named(
   'AdminSelf',
   Type.Object({
     token_id: orNull(Type.String(), {
-      description: 'Null of the token that is set or kept in the data folder, which is the owner of last resort.',
+      description:
+        'Null for the token set with `TIDEMARK_ADMIN_TOKEN` or generated in the data folder, which is the owner of last resort.',
     }),
     name: orNull(Type.String()),
     role: Role,
@@ -326,10 +330,10 @@ export const AuditAnswer = named(
     at: dateTime,
     actor: Type.String({
       description:
-        'Who: the id and the name of an admin token (`tok_… "Ada"`), `admin-api` for the token that is set or kept in the data folder, `command-line`, `start`, `restore` or `retention`.',
+        'Who made the change: the ID and name of an admin token (`tok_… "Ada"`), `admin-api` for the token set with `TIDEMARK_ADMIN_TOKEN` or generated in the data folder, `command-line`, `start`, `restore` or `retention`.',
     }),
     action: Type.String({ description: 'What was done, such as `dataset.put` or `admin_token.create`.' }),
-    target: Type.String({ description: 'The ID of what it was done to.' }),
+    target: Type.String({ description: 'The ID of the resource that was changed.' }),
     detail: Type.Record(Type.String(), Type.Unknown(), {
       description: 'What was written, without secrets. Its fields depend on the action.',
     }),
@@ -340,12 +344,12 @@ export const FindingAnswer = named(
   'Finding',
   Type.Object({
     state: choice(['ok', 'warning', 'failure']),
-    about: Type.String({ description: 'What was looked at, and how it is.' }),
+    about: Type.String({ description: 'What was checked, and the result.' }),
     advice: orNull(Type.String({ description: 'What to do about it.' })),
   }),
 )
 
 export const DeleteQuery = Type.Object(
-  { force: Type.Optional(Type.Boolean({ default: false, description: 'Even where it is in use.' })) },
+  { force: Type.Optional(Type.Boolean({ default: false, description: 'Delete it even if it is in use.' })) },
   strict,
 )

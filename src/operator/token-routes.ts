@@ -17,7 +17,7 @@ export function tokenRoutes(app: TypedApp, operator: Operator): void {
       schema: {
         ...about(
           'Create an admin token',
-          `For a person or a program that operates the instance: the audit log names it in every line that it causes. ${secretOnce}`,
+          `For a person or program that operates the instance. The audit log names the token in every change made with it. ${secretOnce}`,
         ),
         headers: IdempotencyHeaders,
         body: schemas.TokenInput,
@@ -44,7 +44,7 @@ export function tokenRoutes(app: TypedApp, operator: Operator): void {
       schema: {
         ...about(
           'List admin tokens',
-          'Revoked and expired ones included; never the secrets. The token that is set, or kept in the data folder, is not among them.',
+          'Includes revoked and expired tokens, but not the one set with `TIDEMARK_ADMIN_TOKEN` or generated in the data folder. Secrets are never returned.',
         ),
         querystring: noFields,
         response: { 200: list('AdminTokenList', 'tokens', schemas.TokenAnswer) },
@@ -57,7 +57,10 @@ export function tokenRoutes(app: TypedApp, operator: Operator): void {
     {
       config: route('viewer', 'admin.self.read'),
       schema: {
-        ...about('Get who asks', 'Addition: whose admin token the request carries, and what it may do.'),
+        ...about(
+          'Get the calling admin token',
+          'Addition: the ID, name and role of the admin token that the request is made with.',
+        ),
         querystring: noFields,
         response: { 200: schemas.SelfAnswer },
       },
@@ -72,7 +75,7 @@ export function tokenRoutes(app: TypedApp, operator: Operator): void {
     {
       config: route('viewer', 'admin.tokens.read', 'not_found'),
       schema: {
-        ...about('Get an admin token', 'Never its secret.'),
+        ...about('Get an admin token', 'The secret is never returned.'),
         params: byId('token_id'),
         querystring: noFields,
         response: { 200: schemas.TokenAnswer },
@@ -85,7 +88,10 @@ export function tokenRoutes(app: TypedApp, operator: Operator): void {
     {
       config: route('owner', 'admin.tokens.revoke', 'not_found'),
       schema: {
-        ...about('Revoke an admin token', 'Refused from the next request on. Revoking twice changes nothing.'),
+        ...about(
+          'Revoke an admin token',
+          'The token is refused from the next request on. Revoking it again changes nothing.',
+        ),
         params: byId('token_id'),
         body: optionalBody(named('RevokeAdminTokenRequest', Type.Object({}, strict))),
         response: { 200: schemas.TokenAnswer },

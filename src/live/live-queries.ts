@@ -24,7 +24,7 @@ export interface StartedLiveQuery {
   readonly isNew: boolean
 }
 
-/** Live collection is not to be had at the moment; callers see that alone, the log sees why. */
+/** Live collection is not available at the moment. The message of `cause` says why, to callers too. */
 export interface LiveQueryNotStarted {
   readonly cause: Error
 }

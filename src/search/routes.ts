@@ -45,6 +45,12 @@ const warningMessages: Record<Warning, string> = {
   vectors_pending: 'More than 1 % of the searched text has no vector yet and is found by words only.',
 }
 
+/** Says why a live query was not started in the same words as `POST /v1/live-queries`. */
+const warningMessage = (code: Warning, notStarted: Error | null): string =>
+  code === 'live_query_unavailable' && notStarted !== null
+    ? `Live collection could not be started: ${notStarted.message}. These are historical results.`
+    : warningMessages[code]
+
 const Answer = named(
   'SearchResponse',
   Type.Object({
@@ -239,7 +245,8 @@ async function answer(
   measures.searched(search.mode, time)
   const corrections = asWritten(result.corrections, page)
   const shortfalls: Shortfall[] = [...result.shortfalls]
-  if (started !== null && 'cause' in started) shortfalls.push({ what: 'live_query_unavailable', cause: started.cause })
+  const notStarted = started !== null && 'cause' in started ? started.cause : null
+  if (notStarted !== null) shortfalls.push({ what: 'live_query_unavailable', cause: notStarted })
   for (const { what, cause } of shortfalls) request.degraded(what, cause)
   const degradations = shortfalls.flatMap(({ what }) => (what === 'rerank_unavailable' ? [] : what))
   const warnings: Warning[] = result.vectorsPending ? [...degradations, 'vectors_pending'] : degradations
@@ -252,7 +259,7 @@ async function answer(
     ...(corrections.length === 0 ? {} : { corrections }),
     ...facetAnswer(search.facets, result),
     degraded: degradations.length > 0,
-    warnings: warnings.map((code) => ({ code, message: warningMessages[code] })),
+    warnings: warnings.map((code) => ({ code, message: warningMessage(code, notStarted) })),
     live_query: started === null || 'cause' in started ? null : liveQueryAnswer(started.liveQuery),
   }
   // Written here: results are text already, and for values that may be null the framework's serialiser tries one schema

@@ -26,6 +26,7 @@ suite('before any collector has asked', () => {
         answer.body.warnings.map(({ code }: { code: string }) => code),
         ['live_query_unavailable'],
       )
+      assert.match(answer.body.warnings[0].message, /no collector has asked for tasks of platform "rss"/)
     }
   })
 })

@@ -152,18 +152,12 @@ async function untilTurn(seconds: number, until: AbortSignal | undefined): Promi
   }
 }
 
-/** An error in plain words; null for a request that was only given up for a newer one. */
+/** An error in plain words; null for a request that was only given up for a newer one. The message tells its details too. */
 export function inWords(error: unknown): string | null {
   if (error instanceof DOMException && error.name === 'AbortError') return null
   if (error instanceof ApiError) {
     if (error.code === 'quota_exceeded') return `Today's quota is used up: ${error.message}.`
-    const where = error.details
-      .filter(({ message }) => message !== error.message)
-      .map(({ path, message }) => `${path} ${message}`)
-      .join('; ')
-    return sentence(
-      withoutNumber(where === '' || error.message.includes(where) ? error.message : `${error.message}: ${where}`),
-    )
+    return sentence(withoutNumber(error.message))
   }
   if (error instanceof TypeError) return 'The server did not respond. The request may or may not have been carried out.'
   return error instanceof Error ? error.message : String(error)

@@ -95,7 +95,7 @@ suite('the life of a run', () => {
     const refused = await world.server.admin('DELETE', path)
     await expectError(world.server, refused, 409, 'in_use')
     assert.deepEqual(refused.body.details, [
-      { path: 'keys', message: 'keys that work: 1' },
+      { path: 'keys', message: 'valid keys: 1' },
       { path: 'runs', message: 'unfinished runs: 2' },
     ])
     assert.equal((await world.read(first, key)).status, 'running')

@@ -34,7 +34,7 @@ test('an application in use is deleted only by force; its keys die with it, the 
   const refused = await server.admin('DELETE', path)
   await expectError(server, refused, 409, 'in_use')
   assert.deepEqual(refused.body.details, [
-    { path: 'keys', message: 'keys that work: 1' },
+    { path: 'keys', message: 'valid keys: 1' },
     { path: 'subscriptions', message: 'subscriptions: 1' },
   ])
   assert.equal((await server.consumer(key, 'GET', '/v1/account')).status, 200)
@@ -72,8 +72,8 @@ test('a collector that holds a task is deleted only by force; another gets the t
   const refused = await server.admin('DELETE', path)
   await expectError(server, refused, 409, 'in_use')
   assert.deepEqual(refused.body.details, [
-    { path: 'keys', message: 'keys that work: 1' },
-    { path: 'tasks', message: 'tasks that it holds: 1' },
+    { path: 'keys', message: 'valid keys: 1' },
+    { path: 'tasks', message: 'tasks in progress: 1' },
   ])
   assert.equal((await server.admin('DELETE', `${path}?force=true`)).status, 204)
   await expectError(server, await world.lease({}, key), 401, 'unauthorized')
@@ -87,7 +87,7 @@ test('a collector whose key works is in use; one whose keys are revoked is delet
   const path = `/admin/v1/collectors/${collectorId}`
   const refused = await server.admin('DELETE', path)
   await expectError(server, refused, 409, 'in_use')
-  assert.deepEqual(refused.body.details, [{ path: 'keys', message: 'keys that work: 1' }])
+  assert.deepEqual(refused.body.details, [{ path: 'keys', message: 'valid keys: 1' }])
   const { keys } = await server.mustAdmin('GET', '/admin/v1/keys')
   const own = keys.find((one: { collector_id?: string }) => one.collector_id === collectorId)
   await server.mustAdmin('POST', `/admin/v1/keys/${own.key_id}/revoke`)

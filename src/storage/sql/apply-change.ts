@@ -169,7 +169,7 @@ async function putProfile(
   if (there?.dimensions != null && change.dimensions !== null && there.dimensions !== change.dimensions) {
     throw new TidemarkError(
       'conflict',
-      `profile ${change.profileId} has ${there.dimensions} dimensions, and its vectors are stored so: register ${change.dimensions} dimensions under another id`,
+      `profile ${change.profileId} has ${there.dimensions} dimensions, which cannot change: create a profile with another ID for ${change.dimensions} dimensions`,
     )
   }
   const isDefault = change.isDefault ?? there?.is_default === 1
@@ -288,7 +288,7 @@ async function refuseTakenName(db: Kysely<Tables>, { name }: NewKey, nowMs: numb
   if (taken === undefined) return
   throw new TidemarkError(
     'conflict',
-    `the admin token ${JSON.stringify(taken.name)} (${taken.key_id}) works under this name: choose another name, or revoke that token first`,
+    `the admin token ${JSON.stringify(taken.name)} (${taken.key_id}) already uses this name: choose another name, or revoke that token first`,
   )
 }
 

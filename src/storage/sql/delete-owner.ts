@@ -30,7 +30,7 @@ export async function deleteApplication(
   const subscriptions = db.selectFrom('analysis_subscription').where('application_id', '=', applicationId)
   if (!force) {
     refuseInUse(`application ${applicationId}`, {
-      keys: { count: await workingKeys(db, applicationId, nowMs), of: 'keys that work' },
+      keys: { count: await workingKeys(db, applicationId, nowMs), of: 'valid keys' },
       runs: { count: (await unfinished.select('run_id').execute()).length, of: 'unfinished runs' },
       subscriptions: { count: (await subscriptions.select('subscription_id').execute()).length, of: 'subscriptions' },
     })
@@ -62,8 +62,8 @@ export async function deleteCollector(
       .where('lease_expires_at', '>', nowMs)
       .execute()
     refuseInUse(`collector ${collectorId}`, {
-      keys: { count: await workingKeys(db, collectorId, nowMs), of: 'keys that work' },
-      tasks: { count: held.length, of: 'tasks that it holds' },
+      keys: { count: await workingKeys(db, collectorId, nowMs), of: 'valid keys' },
+      tasks: { count: held.length, of: 'tasks in progress' },
     })
   }
   await db.deleteFrom('collector_poll').where('collector_id', '=', collectorId).execute()

@@ -257,7 +257,7 @@ async function mustHaveDataset(db: Kysely<Tables>, datasetId: string): Promise<{
 async function hideDataset(db: Kysely<Tables>, datasetId: string, erasureId: string): Promise<void> {
   const { hidden_by } = await mustHaveDataset(db, datasetId)
   if (hidden_by !== null) {
-    throw new TidemarkError('conflict', `dataset ${JSON.stringify(datasetId)} is being erased already, by ${hidden_by}`)
+    throw new TidemarkError('conflict', `dataset ${JSON.stringify(datasetId)} is already being erased by ${hidden_by}`)
   }
   await db.updateTable('dataset').set({ hidden_by: erasureId }).where('dataset_id', '=', datasetId).execute()
 }

@@ -131,7 +131,7 @@ export function sqlOperatorStore(db: Kysely<Tables>): OperatorStore {
     const stands = await recordOf(change)
     if (stands !== null && tagOf(stands) === change.ifTag) return
     const target = JSON.stringify(targetOf(change))
-    const message = stands === null ? `there is no ${target} any more` : `${target} was changed since it was read`
+    const message = stands === null ? `${target} no longer exists` : `${target} was changed since it was read`
     throw new TidemarkError('precondition_failed', `${message}: nothing was written`)
   }
 

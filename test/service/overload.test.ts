@@ -105,7 +105,7 @@ describe('requests of one application', () => {
     }
     for (const answer of answers.filter(({ status }) => status !== 408)) {
       await expectError(server, answer, 429, 'rate_limit_exceeded')
-      assert.match(answer.body.message, /^32 requests of yours .*max_in_flight/)
+      assert.match(answer.body.message, /^32 of your requests .*max_in_flight/)
     }
     assert.equal((await account(slow)).status, 200, 'it gets in again')
   })

@@ -210,7 +210,7 @@ suite('the process of an algorithm, here of a neighbour graph', () => {
     )
     await assert.rejects(work, {
       name: 'CallLost',
-      message: /process of knn_graph hung: it had no processor time for 4 s/,
+      message: /knn_graph process hung: it used no CPU for 4 s/,
     })
     assert.deepEqual(mine(), [])
   })

@@ -10,7 +10,7 @@ export function accessInWords(access: RestoredAccess, madeAt: string): string[] 
   if ('unknown' in access) {
     return [
       `${access.unknown}: keys revoked after ${madeAt} are valid again, and documents erased after it are there again`,
-      `valid keys: ${access.validKeys}; check tidemark key list, and revoke those that should not be valid`,
+      `valid keys and admin tokens: ${access.validKeys}; check tidemark key list and tidemark admin list, and revoke those that should not be valid`,
     ]
   }
   const { carried, erasedAgain } = access

@@ -48,11 +48,15 @@ export async function runCommandLine(
       'A self-hosted content data service. Settings are environment variables; `tidemark serve --help` lists them.',
     )
     .version(version, '-V, --version', 'print the version')
+    .option('--data-dir <value>', 'the folder of the instance [TIDEMARK_DATA_DIR, ./data]')
     .exitOverride()
-    .configureHelp({ sortSubcommands: false })
-    .showHelpAfterError('(tidemark --help lists the commands)')
+    .configureHelp({ sortSubcommands: false, showGlobalOptions: true })
+    .showHelpAfterError('(add --help for the usage)')
   const context: Context = {
-    config: (overrides = {}) => readConfig(environment, overrides),
+    config: (overrides = {}) => {
+      const { dataDir } = program.opts<{ dataDir?: string }>()
+      return readConfig(environment, dataDir === undefined ? overrides : { ...overrides, TIDEMARK_DATA_DIR: dataDir })
+    },
     environment,
     say: (text) => process.stdout.write(`${text}\n`),
     warn: (text) => process.stderr.write(`${text}\n`),

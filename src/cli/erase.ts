@@ -126,7 +126,9 @@ function lift(context: Context, [datasetId, platform, externalId, options]: Lift
     }
     const documents = await erasures.liftAll(commandLineActor, erasure!, { dryRun })
     const start = dryRun ? 'would lift' : 'lifted'
-    context.say(`${start} the tombstones of ${counted(documents, 'document')}`)
+    context.say(
+      documents === 0 ? 'no tombstones left to lift' : `${start} the tombstones of ${counted(documents, 'document')}`,
+    )
   })
 }
 

@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import type { Instance } from '../compose.ts'
+import { TidemarkError } from '../errors.ts'
 import { importFile } from '../ingest/import-file.ts'
 import { type InstanceFile, planInstance } from '../operator/instance-file.ts'
 import type { Operator } from '../operator/operator.ts'
@@ -12,11 +13,26 @@ const actor = 'start'
 const keyName = 'npm start'
 const keyDays = 30
 
+type Loaded = Pick<Instance, 'operator' | 'ingest' | 'store'>
+
+/** The sample is for an instance of its own: in one with other data it would rename datasets, and its key would read them. */
+export async function refuseOtherData({ operator: { read }, store }: Omit<Loaded, 'ingest'>): Promise<void> {
+  const [{ name }] = (await sampleFile()).applications as [{ name: string }]
+  const applications = await read.applications()
+  if (oldest(applications, name) !== undefined) return
+  const isEmpty = applications.length === 0 && (await read.datasets()).length === 0
+  if (isEmpty && (await store.changes.state()).newest === 0) return
+  throw new TidemarkError(
+    'conflict',
+    'this instance has data that is not the sample: use tidemark serve, or start with another folder (--data-dir)',
+  )
+}
+
+const sampleFile = (): Promise<InstanceFile> => readInstanceFile(new URL('instance.yaml', sample))
+
 /** Loads the sample into an empty store, and makes a key for this start. */
-export async function loadSample(
-  instance: Pick<Instance, 'operator' | 'ingest' | 'store'>,
-): Promise<{ key: string; documents: number; sampleSince: number }> {
-  const file = await readInstanceFile(new URL('instance.yaml', sample))
+export async function loadSample(instance: Loaded): Promise<{ key: string; documents: number; sampleSince: number }> {
+  const file = await sampleFile()
   const plan = await planInstance(await meant(file, instance.operator.read), instance.operator.read)
   await instance.operator.commit(actor, plan.changes)
   let documents = 0

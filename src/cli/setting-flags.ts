@@ -1,9 +1,10 @@
 import { type Command, Option } from 'commander'
 import { environmentName, settingHelp } from '../config.ts'
 
-/** Adds every setting as a flag of a command that serves; the flags win over the environment. */
+/** Adds every setting as a flag of a command that serves; the flags win over the environment. `--data-dir` is one of every command. */
 export function addSettingFlags(command: Command): Command {
   for (const { flag, environment, about, fallback } of settingHelp) {
+    if (environment === 'TIDEMARK_DATA_DIR') continue
     const shown = fallback === null ? environment : `${environment}, ${fallback}`
     command.addOption(new Option(`${flag} <value>`, `${about} [${shown}]`))
   }

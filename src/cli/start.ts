@@ -18,12 +18,13 @@ export function start(program: Command, context: Context): void {
     })
     await refuseTakenPort(config)
     const { openInstance } = await import('./open-instance.ts')
-    const { loadSample } = await import('./load-sample.ts')
+    const { loadSample, refuseOtherData } = await import('./load-sample.ts')
     const instance = await openInstance(config)
     const ended = untilSignal()
     await workThenClose(instance, async () => {
       // Before listening, which may still fail: the token is kept from now on and will not be shown again.
       if (instance.madeAdminToken !== null) context.say(`\n  Admin token, shown only once: ${instance.madeAdminToken}`)
+      await refuseOtherData(instance)
       const address = await instance.listen()
       context.say(`\n  Tidemark is up at ${address}  (reference: ${address}/docs)\n`)
       const sample = await loadSample(instance)

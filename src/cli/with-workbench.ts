@@ -14,7 +14,7 @@ export async function withInstance<T>(
   const config = context.config()
   if (!backendOf(config).isThere()) {
     throw new ConfigError([
-      `there is no instance in ${config.dataDir}: set TIDEMARK_DATA_DIR to the folder of an instance, or create one with ` +
+      `there is no instance in ${config.dataDir}: name the folder of an instance by --data-dir or TIDEMARK_DATA_DIR, or create one with ` +
         'tidemark serve, start, apply, app create, collector create, import or restore',
     ])
   }
@@ -27,7 +27,11 @@ export async function withWorkbench<T>(
   work: (bench: Workbench) => Promise<T>,
   callers: Callers = 'one',
 ): Promise<T> {
-  const bench = await composeWorkbench(context.config(), callers)
+  const config = context.config()
+  if (!backendOf(config).isThere()) {
+    context.warn(`creating a new instance in ${config.dataDir}; --data-dir or TIDEMARK_DATA_DIR names another folder`)
+  }
+  const bench = await composeWorkbench(config, callers)
   try {
     return await work(bench)
   } finally {

@@ -131,12 +131,12 @@ export async function examineAccess(store: Omit<OperatorStore, 'commit'>): Promi
   const keys = await store.keys({})
   findings.push(
     datasets.size > 0
-      ? ok(`${datasets.size} datasets`)
+      ? ok(`datasets: ${datasets.size}`)
       : warning('no dataset yet', 'create one in the console (Datasets), or with tidemark apply FILE'),
   )
   findings.push(
     applications.length > 0
-      ? ok(`${applications.length} applications`)
+      ? ok(`applications: ${applications.length}`)
       : warning('no application yet', 'create one: tidemark app create NAME --dataset ID'),
   )
   const now = Date.now()

@@ -78,7 +78,7 @@ export type Change =
       /** The policy that `policy` was made from; where another one stands by now, the change is a conflict. */
       policyBefore?: Policy
     } & Condition)
-  /** A conflict (`in_use`) while it has keys that work, unfinished runs or subscriptions, unless forced. */
+  /** A conflict (`in_use`) while it has valid keys, unfinished runs or subscriptions, unless forced. */
   | { kind: 'application.delete'; applicationId: string; force: boolean }
   | ({ kind: 'entitlements.put'; applicationId: string; entitlements: readonly EntitlementInput[] } & Condition)
   | { kind: 'collector.create'; collectorId: string; name: string; datasets: readonly string[] | null }

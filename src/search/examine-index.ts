@@ -21,33 +21,36 @@ export async function examineIndex(
   // After the chunks: where nothing is behind, none has come since the index was looked at.
   const backlog = await source.backlog(index?.position ?? 0)
   const gaps = await source.vectorGaps()
-  const memory = index?.isHeldInMemory ? ' (in memory: memory_bytes of GET /admin/v1/indexing)' : ''
-  const size = `${index?.chunks ?? 0} chunks, ${Math.round((index?.bytes ?? 0) / 2 ** 20)} MiB on disk${memory}`
-  const behind = `${backlog.documents} documents and ${backlog.waitingVectors} vectors behind`
+  const size = `${index?.chunks ?? 0} chunks, ${Math.round((index?.bytes ?? 0) / 2 ** 20)} MiB on disk`
   const findings: Finding[] = []
   if (index === null) {
-    findings.push({ state: 'ok', about: 'no search index yet: tidemark serve makes it', advice: null })
+    findings.push({ state: 'ok', about: 'no search index yet: tidemark serve creates it', advice: null })
   } else if (backlog.documents === 0 && index.chunks !== chunks) {
-    const about = `search index: ${size}; the store has ${chunks} chunks, though the index is said to have all of them`
-    const advice = 'run tidemark reindex: it makes the index anew while the old one is served'
+    const about = `search index: ${size}; the store has ${chunks} chunks, though the index should have all of them`
+    const advice = 'run tidemark reindex: it rebuilds the index while the old one is served'
     findings.push({ state: 'warning', about, advice })
   } else if (backlog.documents + backlog.waitingVectors === 0) {
     findings.push({ state: 'ok', about: `search index: ${size}, up to date`, advice: null })
   } else {
     const advice = 'a running server catches up by itself; if the number stays, see its log and GET /admin/v1/indexing'
-    const pace = backlog.waitingVectors === 0 ? '' : `; ${await paceOf(source, index.position, backlog, pause)}`
-    const about = `search index: ${size}, ${behind} of ${chunks} chunks in the store${pace}`
+    const behind = [
+      ...(backlog.documents === 0 ? [] : [`${backlog.documents} documents behind`]),
+      ...(backlog.waitingVectors === 0
+        ? []
+        : [`${backlog.waitingVectors} vectors behind`, await paceOf(source, index.position, backlog, pause)]),
+    ]
+    const about = `search index: ${[size, ...behind].join('; ')}`
     findings.push({ state: 'warning', about, advice })
   }
   findings.push(...(index?.findings ?? []))
   if (gaps.lost > 0) {
-    const about = `${gaps.lost} chunks have no vector and do not wait for one: only words find them`
-    const advice = 'tidemark serve makes them wait for one when it starts; if the number stays, run tidemark reindex'
+    const about = `${gaps.lost} chunks have no vector and are not queued for one: only words find them`
+    const advice = 'tidemark serve queues them again when it starts; if the number stays, run tidemark reindex'
     findings.push({ state: 'warning', about, advice })
   }
   if (gaps.refused > 0) {
     const about = `${gaps.refused} chunks have texts that the embedding model refuses: only words find them`
-    const advice = "the server's log says which; once the model takes them, tidemark reindex has them tried again"
+    const advice = "the server's log says which; once the model accepts them, tidemark reindex tries them again"
     findings.push({ state: 'warning', about, advice })
   }
   if (chunks > home.chunksComfortable) {
@@ -69,8 +72,8 @@ async function paceOf(
   const perSecond = (waitingVectors - left) / seconds
   if (perSecond > 0) return vectorPace(left, perSecond)
   return left === waitingVectors
-    ? `no vector was made in ${Math.round(seconds)} s`
-    : 'more texts come than vectors are made'
+    ? `no vector was computed in ${Math.round(seconds)} s`
+    : 'texts arrive faster than vectors are computed'
 }
 
 async function watch(): Promise<number> {

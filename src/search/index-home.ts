@@ -52,8 +52,6 @@ export interface InspectedIndex {
   readonly chunks: number
   /** What it takes on disk. */
   readonly bytes: number
-  /** Those who have it open hold in memory what they search: how much that is only they can tell, and it is not what the file takes. */
-  readonly isHeldInMemory: boolean
   /** What only its technology can tell: what is wrong with it, and what to do. */
   readonly findings: readonly Finding[]
 }

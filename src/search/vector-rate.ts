@@ -1,5 +1,5 @@
 export function vectorPace(waiting: number, perSecond: number): string {
-  return `vectors are made at ${rounded(perSecond)} a second, the ${waiting} that wait within ${inWords(waiting / perSecond)}`
+  return `${waiting} left at ${rounded(perSecond)} per second, about ${inWords(waiting / perSecond)}`
 }
 
 export function inWords(seconds: number): string {

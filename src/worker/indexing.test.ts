@@ -254,7 +254,7 @@ suite('indexing', () => {
     await indexing.stop()
     await (await fakes.start()).stop()
     assert.deepEqual(said, [
-      'the search index lacks documents of the store, and searches say so until it has them',
+      'the search index is catching up: searches are incomplete until then, and say so',
       'the search index has all documents of the store',
     ])
   })

@@ -77,7 +77,7 @@ export async function startIndexing(parts: IndexingParts): Promise<Indexing> {
     const wasRefilling = refilledAt !== null && refilledAt > 0
     refilledAt = until
     if (until !== null && !wasRefilling) {
-      logger.warn({ until }, 'the search index lacks documents of the store, and searches say so until it has them')
+      logger.warn({ until }, 'the search index is catching up: searches are incomplete until then, and say so')
     } else if (until === null && wasRefilling) logger.info({}, 'the search index has all documents of the store')
   }
   /** More waits than a step takes. */

@@ -265,7 +265,7 @@ suite('backup and restore', () => {
     }
     const { code, stdout } = await tidemark(['doctor'], { dataDir })
     assert.equal(code, 0, stdout)
-    assert.match(stdout, /2 datasets/)
+    assert.match(stdout, /datasets: 2/)
   })
 
   test('without a store, or with one that is not a file, both say what to do', async () => {

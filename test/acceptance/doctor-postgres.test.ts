@@ -44,7 +44,7 @@ suite('doctor on PostgreSQL', () => {
       ['ok', /^a process opens up to 12 connections; the server has \d+ for its clients, \d+ of them used now$/],
       ['ok', /^\d\d tables with \d\d indexes besides their keys, as this version makes them$/],
       ['ok', /^autovacuum is on$/],
-      ['ok', /^1 datasets$/],
+      ['ok', /^datasets: 1$/],
     ])
     assert.ok((await examined()).every(([mark]) => mark !== 'FAIL'))
     const [{ fsync }] = await inDatabase(url, 'show fsync')

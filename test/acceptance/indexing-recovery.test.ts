@@ -213,7 +213,7 @@ test('while an index is made anew, searches find what is there and say that docu
     logs.filter(({ warning }) => warning === 'search_index_rebuilding'),
     [],
   )
-  const begun = logs.filter(({ msg }) => String(msg).startsWith('the search index lacks documents of the store'))
+  const begun = logs.filter(({ msg }) => String(msg).startsWith('the search index is catching up'))
   assert.equal(begun.length, 1)
 })
 

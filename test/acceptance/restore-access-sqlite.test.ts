@@ -113,7 +113,7 @@ suite('who may use a restored instance', () => {
     const { code, stdout, stderr } = await tidemark(['restore', backup], { dataDir })
     assert.equal(code, 0, stderr)
     assert.match(stdout, /there was no store here before: keys revoked after \d{4}-\S+Z are valid again/)
-    assert.match(stdout, /^valid keys: 5; check tidemark key list/m)
+    assert.match(stdout, /^valid keys and admin tokens: 5; check tidemark key list and tidemark admin list/m)
     const fresh = await startServer({ dataDir })
     assert.equal(await account(fresh, revoked.key), 200)
     const [line] = (await fresh.mustAdmin('GET', '/admin/v1/audit?limit=1')).audit

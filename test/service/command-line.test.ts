@@ -209,7 +209,7 @@ test('doctor: healthy, empty, and what is wrong with advice', async () => {
     tidemark(['doctor'], { dataDir: join(broken, 'file') }),
   ])
   assert.equal(healthy.code, 0, healthy.stdout)
-  assert.match(healthy.stdout, /^ {2}ok +2 datasets$/m)
+  assert.match(healthy.stdout, /^ {2}ok +datasets: 2$/m)
   assert.doesNotMatch(healthy.stdout, /FAIL|application "Desk" .* no valid key/)
   assert.equal(absent.code, 0)
   assert.match(absent.stdout, /note +data folder .* does not exist yet/)
@@ -356,7 +356,7 @@ test('app and collector: doubtful names and datasets are said, keys are made by 
 
   const inUse = await server.tidemark(['app', 'delete', other!])
   assert.equal(inUse.code, 1)
-  assert.match(inUse.stderr, /is in use: keys that work: 1; use --force to delete it anyway\n$/)
+  assert.match(inUse.stderr, /is in use: valid keys: 1; use --force to delete it anyway\n$/)
   const deleted = await server.tidemark(['app', 'delete', other!, '--force'])
   assert.deepEqual([deleted.code, deleted.stdout], [0, `deleted ${other}\n`])
   const byName = await server.tidemark(['app', 'delete', 'Twin', '--force'])
@@ -365,7 +365,7 @@ test('app and collector: doubtful names and datasets are said, keys are made by 
   const collector = await server.tidemark(['collector', 'create', 'gone soon', '--dataset', 'nope'])
   assert.match(collector.stderr, /^note: there is no dataset nope yet/)
   const works = await server.tidemark(['collector', 'delete', 'gone soon'])
-  assert.match(works.stderr, /is in use: keys that work: 1; use --force to delete it anyway\n$/)
+  assert.match(works.stderr, /is in use: valid keys: 1; use --force to delete it anyway\n$/)
   const gone = await server.tidemark(['collector', 'delete', 'gone soon', '--force'])
   assert.match(gone.stdout, /^deleted col_/)
   const again = await server.tidemark(['collector', 'delete', 'gone soon'])
@@ -433,6 +433,19 @@ test('a command about an instance names the folder that has none, and makes noth
     assert.equal(code, 0, `${args.join(' ')}: ${stderr}`)
     assert.equal((await tidemark(['usage'], { dataDir: fresh })).code, 0)
   }
+})
+
+test('--data-dir names the folder for every command; one that creates an instance says where', async () => {
+  const [ofEnvironment, named] = [join(freshFolder(), 'data'), join(freshFolder(), 'data')]
+  const there = file('there.yaml', 'datasets: [{dataset_id: news, name: News}]')
+  const run = (...args: string[]) => tidemark(args, { dataDir: ofEnvironment })
+  const first = await run('apply', there, '--data-dir', named)
+  assert.deepEqual([first.code, first.stderr.split('\n')[0]!.split(';')[0]], [0, `creating a new instance in ${named}`])
+  const again = await run('--data-dir', named, 'apply', there)
+  assert.deepEqual([again.code, again.stderr], [0, ''])
+  assert.equal((await run('app', 'create', 'Reader', '--dataset', 'news', `--data-dir=${named}`)).code, 0)
+  assert.match((await run('app', 'list', '--data-dir', named)).stdout, /Reader/)
+  assert.ok(!existsSync(ofEnvironment))
 })
 
 test('what was erased is not counted by reindex, and an import says that it does not store it again', async () => {

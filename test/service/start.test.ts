@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { adminToken, freshFolder, noVectors, startTidemark } from '../acceptance/harness.ts'
+import { adminToken, freshFolder, noVectors, startTidemark, tidemark } from '../acceptance/harness.ts'
 import { launchBrowser } from '../browser/console-world.ts'
 import { findChromium } from '../browser/find-chromium.ts'
 import { until } from '../support/until.ts'
@@ -190,4 +190,16 @@ test('start: the address is there, and answers, while the sample is still made s
   running.signal('SIGINT')
   await greeted
   assert.equal((await running.ended).code, 0)
+})
+
+test('start: an instance with data of its own is refused, and stays as it was', async () => {
+  const dataDir = freshFolder()
+  const file = join(freshFolder(), 'own.yaml')
+  writeFileSync(file, 'datasets: [{ dataset_id: news, name: Our own news }]')
+  assert.equal((await tidemark(['apply', file], { dataDir })).code, 0)
+  const { code, stderr } = await tidemark(['start'], { dataDir })
+  assert.equal(code, 1)
+  assert.match(stderr, /^tidemark: this instance has data that is not the sample: use tidemark serve, or .*--data-dir/m)
+  assert.match((await tidemark(['apply', file, '--dry-run'], { dataDir })).stdout, /nothing to change/)
+  assert.match((await tidemark(['app', 'list'], { dataDir })).stdout, /^no applications yet/)
 })

@@ -106,7 +106,7 @@ export class OpenSearchHome implements IndexHome {
     const served = currentOf(await this.#list())
     if (served === null || !this.#isOurs(served)) return null
     const findings = await examineCluster(this.#cluster, served.name)
-    const unread = { position: 0, chunks: 0, bytes: 0, isHeldInMemory: false }
+    const unread = { position: 0, chunks: 0, bytes: 0 }
     try {
       const alias = generationAlias(this.#prefix, served.generation)
       const counts = new IndexCounts(this.#cluster, alias)

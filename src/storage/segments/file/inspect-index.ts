@@ -23,7 +23,7 @@ export async function inspectIndex(dataDir: string, origin: IndexOrigin): Promis
   const path = await servedPath(dataDir, origin)
   if (path === null) return null
   const bytes = [path, `${path}-wal`].reduce((sum, file) => sum + (existsSync(file) ? statSync(file).size : 0), 0)
-  const found = { bytes, isHeldInMemory: true, findings: ownerFindings(dataDir, path) }
+  const found = { bytes, findings: ownerFindings(dataDir, path) }
   let db: DatabaseSync
   try {
     db = new DatabaseSync(path, { readOnly: true })

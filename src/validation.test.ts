@@ -25,6 +25,18 @@ const shortText = Type.String({ maxLength: 100 })
 const time = Type.Optional(Type.String({ format: 'date-time' }))
 const cases: [string, TSchema, unknown, string][] = [
   ['unknown field', Type.Object({}, strict), { a: 1 }, 'unknown field "a"'],
+  [
+    'mistyped field',
+    Type.Object({ tags: Type.Optional(shortText) }, strict),
+    { tag: 'x' },
+    'unknown field "tag": did you mean "tags"?',
+  ],
+  [
+    'mistyped field below',
+    Type.Object({ of: Type.Array(Type.Object({ language: Type.Optional(shortText) }, strict), { maxItems: 9 }) }),
+    { of: [{}, { langauge: 'x' }] },
+    'unknown field "of.1.langauge": did you mean "language"?',
+  ],
   ['missing field', Type.Object({ a: shortText }), {}, 'a is required'],
   ['text', Type.Object({ a: shortText }), { a: 1 }, 'a must be a string'],
   ['whole number', Type.Object({ a: Type.Integer() }), { a: 1.5 }, 'a must be a whole number'],

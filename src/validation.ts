@@ -4,6 +4,7 @@ import type { TSchema, TSchemaOptions } from 'typebox'
 import { unboundedPartsOf } from './bounded-schema.ts'
 import type { ErrorDetail } from './errors.ts'
 import { languageCodes } from './language-codes.ts'
+import { nearestName } from './nearest-name.ts'
 import { Type } from './schema-types.ts'
 import { parseTime } from './time.ts'
 
@@ -83,26 +84,31 @@ export function validatorFor(schema: object, part: string | undefined): Validato
     prepare?.(value as Record<string, unknown>)
     decide ??= kind.firstFault.compile(schema)
     if (decide(value)) return true
-    validate.errors = withLanguages(decide.errors ?? [], value)
+    validate.errors = withContext(decide.errors ?? [], value, schema)
     if (holdsMoreThan(describedValuesMax, value)) return false
     describe ??= kind.everyFault.compile(schema)
-    if (!describe(value)) validate.errors = withLanguages(describe.errors ?? [], value)
+    if (!describe(value)) validate.errors = withContext(describe.errors ?? [], value, schema)
     return false
   }
   validate.errors = [] as ErrorObject[]
   return validate
 }
 
-/** What was named in place of a language is told with its fault: in a long list it would be looked for otherwise. */
-function withLanguages(errors: ErrorObject[], value: unknown): ErrorObject[] {
-  const at = (pointer: string): unknown =>
-    pointer
-      .split('/')
-      .slice(1)
-      .reduce<unknown>((one, name) => (one as Record<string, unknown>)[name], value)
-  return errors.map((error) =>
-    error.params.pattern === languagePattern ? { ...error, data: at(error.instancePath) } : error,
-  )
+/**
+ * What was named in place of a language is told with its fault: in a long list it would be looked for otherwise. And with an
+ * unknown field those that are known there.
+ */
+function withContext(errors: ErrorObject[], value: unknown, schema: object): ErrorObject[] {
+  const at = (whole: unknown, names: readonly string[]): unknown =>
+    names.reduce<unknown>((one, name) => (one as Record<string, unknown> | undefined)?.[name], whole)
+  return errors.slice(0, errorsMax).map((error) => {
+    if (error.params.pattern === languagePattern) {
+      return { ...error, data: at(value, error.instancePath.split('/').slice(1)) }
+    }
+    if (error.keyword !== 'additionalProperties') return error
+    const { properties } = (at(schema, error.schemaPath.split('/').slice(1, -1)) ?? {}) as { properties?: object }
+    return { ...error, data: Object.keys(properties ?? {}) }
+  })
 }
 
 /** Whether there are more values in a value than so many. */
@@ -285,7 +291,7 @@ function detailOf(error: ErrorObject): ErrorDetail {
   const params = error.params as Record<string, unknown>
   switch (error.keyword) {
     case 'additionalProperties':
-      return { path: below(String(params.additionalProperty)), message: unknownField }
+      return { path: below(String(params.additionalProperty)), message: unknownFieldInWords(error) }
     case 'required':
       return { path: below(String(params.missingProperty)), message: 'is required' }
     case 'enum':
@@ -332,6 +338,11 @@ function detailOf(error: ErrorObject): ErrorDetail {
 
 /** Written before the name of the field, where others stand behind it. */
 const unknownField = 'unknown field'
+
+function unknownFieldInWords({ params, data }: ErrorObject): string {
+  const meant = nearestName(String(params.additionalProperty), data as readonly string[])
+  return meant === null ? unknownField : `${unknownField}: did you mean "${meant}"?`
+}
 
 const oneOf = (values: readonly unknown[]): string =>
   values.length > 1 ? `one of ${values.join(', ')}` : `${values[0]}`
@@ -395,7 +406,7 @@ const wordFor = (type: string): string =>
     .join(' or ')
 
 function sentenceOf({ path, message }: ErrorDetail): string {
-  if (message === unknownField) return `${unknownField} "${path}"`
+  if (message.startsWith(unknownField)) return `${unknownField} "${path}"${message.slice(unknownField.length)}`
   return path === '' ? `the body ${message}` : `${path} ${message}`
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { jsonLimits, passedJsonLimit } from './json-text.ts'
+import { columnOfFault, jsonLimits, passedJsonLimit, placeOfFault } from './json-text.ts'
 
 /** The depth of a value, counted by walking it. */
 function depthOf(value: unknown): number {
@@ -45,4 +45,17 @@ test('any text at all is looked at to its end, quickly', () => {
   for (const odd of ['"', '"\\', '\\"', '"\\\\"[', `"${'\\'.repeat(1_000_001)}"`]) {
     assert.equal(passedJsonLimit(odd, jsonLimits), null)
   }
+})
+
+test('where a text stops being JSON is told, as far as the parser says, and nothing of the text', () => {
+  const told = (broken: string) => {
+    try {
+      JSON.parse(broken)
+    } catch (error) {
+      return [placeOfFault(error), columnOfFault(error)]
+    }
+    return null
+  }
+  assert.deepEqual(told('{"a": 1,\n "b" 2}'), [' (line 2, column 6)', ' (column 6)'])
+  assert.deepEqual(told('secret'), ['', ''])
 })

@@ -59,3 +59,17 @@ function endOfString(text: string, start: number): number {
   }
   return -1
 }
+
+const place = /\(line (\d+) column (\d+)\)$/
+
+/** Where a text stops being JSON, in words that go on after a statement; empty where the parser does not say. */
+export function placeOfFault(error: unknown): string {
+  const [, line, column] = place.exec(String(error)) ?? []
+  return line === undefined ? '' : ` (line ${line}, column ${column})`
+}
+
+/** The same of a text that is one line. */
+export function columnOfFault(error: unknown): string {
+  const column = place.exec(String(error))?.[2]
+  return column === undefined ? '' : ` (column ${column})`
+}

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { FastifyRequest } from 'fastify'
 import { TidemarkError } from '../errors.ts'
-import { jsonLimits, passedJsonLimit } from '../json-text.ts'
+import { jsonLimits, passedJsonLimit, placeOfFault } from '../json-text.ts'
 
 const passed = {
   levels: `is nested deeper than ${jsonLimits.levels} levels`,
@@ -21,6 +21,6 @@ export function parseJsonBody(request: FastifyRequest, body: Buffer): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
-    throw refused('is not valid JSON', error)
+    throw refused(`is not valid JSON${placeOfFault(error)}`, error)
   }
 }

@@ -1,4 +1,4 @@
-import { jsonLimits, passedJsonLimit } from '../json-text.ts'
+import { columnOfFault, jsonLimits, passedJsonLimit } from '../json-text.ts'
 import type { IncomingDocument, Refusal } from './content-store.ts'
 import { checkDocument } from './document-input.ts'
 import { ingestLimits } from './limits.ts'
@@ -22,10 +22,9 @@ export function checkLine(line: Line, complete: (input: unknown) => unknown = (i
   let input: unknown
   try {
     input = JSON.parse(line.text)
-  } catch {
-    return refusal(
-      line.ended ? 'the line is not valid JSON' : 'the line is not valid JSON: it seems to have been cut off',
-    )
+  } catch (error) {
+    if (!line.ended) return refusal('the line is not valid JSON: it seems to have been cut off')
+    return refusal(`the line is not valid JSON${columnOfFault(error)}`)
   }
   return checkDocument(complete(input))
 }

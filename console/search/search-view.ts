@@ -5,6 +5,7 @@ import { addressOf } from '../app/address-of.ts'
 import { awayWords, isAway } from '../app/ask.ts'
 import { icon } from '../app/icons.ts'
 import { go } from '../app/router.ts'
+import { useAnswer } from '../app/use-answer.ts'
 import type { ViewProps } from '../app/view-props.ts'
 import { AsCode } from '../shared/as-code.ts'
 import { ChosenFilters } from '../shared/chosen-filters.ts'
@@ -15,6 +16,7 @@ import { dayInWords } from '../shared/words-of-time.ts'
 import { LiveTopUp } from './live-top-up.ts'
 import { ResultCard } from './result-card.ts'
 import {
+  bucketsMax,
   misreadIn,
   modes,
   type Narrowing,
@@ -83,7 +85,9 @@ export function SearchView({ place }: ViewProps): ComponentChild {
             ? ''
             : isAsked && found === null
               ? waitingFor(isBusy)
-              : summaryOf(found, results.length, hasMore),
+              : found === null || results.length > 0
+                ? summaryOf(found, results.length, hasMore)
+                : nothingFor(search),
         ),
         isAsked || hasNothingToRead() ? null : h(Suggestions, { choose: (query) => change(search, { query }) }),
         h(
@@ -101,10 +105,19 @@ const waitingFor = (isBusy: boolean): string => (isAway.value ? awayWords : isBu
 
 function summaryOf(found: Found | null, shown: number, hasMore: boolean): string {
   if (found === null) return ''
-  if (shown === 0) return 'Nothing found. Try fewer words, fewer filters or another kind of search.'
   const all = Object.values(found.facets?.dataset ?? []).reduce((sum, { count }) => sum + (count ?? 0), 0)
   if (found.facets_exact && all > shown) return `${shown} of ${all.toLocaleString()} documents`
   return `${shown} document${shown === 1 ? '' : 's'}${hasMore ? ', and more' : ''}`
+}
+
+/** Only what there is less of can be tried with less. */
+function nothingFor({ query, lists, from, to }: Search): string {
+  const isNarrowed = from !== '' || to !== '' || Object.values(lists).some((values) => values.length > 0)
+  const ways = [
+    ...(/\s/.test(query.trim()) ? ['fewer words'] : ['another word']),
+    ...(isNarrowed ? ['fewer filters'] : []),
+  ]
+  return `Nothing found. Try ${ways.join(', ')} or another kind of search.`
 }
 
 const modeWords = { keyword: 'Words', hybrid: 'Both', vector: 'Meaning' } as const
@@ -204,6 +217,17 @@ function Chosen({ search }: { readonly search: Search }): ComponentChild {
 
 function Filters({ search, found }: { readonly search: Search; readonly found: Found | null }): ComponentChild {
   const offered = narrowings.filter((name) => search.mode === 'keyword' || !narrowing[name].keywordOnly)
+  // Where nothing was found there is nothing to count, but live collection asks for a dataset and platforms all the more.
+  const countsOf = (name: Narrowing): readonly Counted[] => found?.facets?.[narrowing[name].facet] ?? []
+  const { body: readable } = useAnswer<{ values: readonly Counted[] }>(
+    found !== null && countsOf('platforms').length === 0
+      ? { path: '/v1/values/platform', query: { limit: bucketsMax } }
+      : null,
+  )
+  const uncounted = (name: Narrowing): readonly Counted[] =>
+    name === 'platforms' && readable.value !== null
+      ? readable.value.values.map(({ value }) => ({ value, count: null }))
+      : entitled(name)
   return h(
     'details',
     { class: 'filters', open: innerWidth > 960 },
@@ -212,7 +236,7 @@ function Filters({ search, found }: { readonly search: Search; readonly found: F
       h(FacetList, {
         key: name,
         title: narrowing[name].title,
-        counts: found?.facets?.[narrowing[name].facet] ?? entitled(name),
+        counts: countsOf(name).length > 0 ? countsOf(name) : uncounted(name),
         chosen: search.lists[name],
         choose: (values) => change(search, { lists: { ...search.lists, [name]: values } }),
       }),
@@ -227,8 +251,8 @@ function Filters({ search, found }: { readonly search: Search; readonly found: F
   )
 }
 
-/** Before anything was found, what the application may read at all. */
-function entitled(name: (typeof narrowings)[number]): readonly Counted[] {
+/** Where nothing is found, what the application may read at all. */
+function entitled(name: Narrowing): readonly Counted[] {
   const lists = (account.value?.entitlements ?? []).map((entry) =>
     name === 'datasets'
       ? entry.datasets

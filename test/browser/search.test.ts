@@ -221,6 +221,22 @@ test('an error of the server is told in its words, as text', async () => {
   assert.equal(await page.locator('main img').count(), 0)
 })
 
+test('where nothing is found, a dataset and platforms to collect from can still be chosen', async () => {
+  for (const width of [1280, 390]) {
+    const { page, faults } = await openPage('/search?q=zzzqqxx', { key: world.key, width })
+    await page.getByText('Nothing found. Try another word or another kind of search.').waitFor()
+    await page.getByText('To collect live, choose one dataset in the filters.').waitFor()
+    if (width < 960) await page.getByText('Filters', { exact: true }).click()
+    await page.getByRole('group', { name: 'Dataset' }).getByLabel('community').check()
+    await page.getByText('To collect live, choose one to five platforms in the filters.').waitFor()
+    await page.getByText('Nothing found. Try another word, fewer filters or another kind of search.').waitFor()
+    await page.getByRole('group', { name: 'Platform' }).getByLabel('forum').check()
+    await page.getByText('To collect live').waitFor({ state: 'detached' })
+    assert.ok(await page.getByRole('button', { name: 'Collect live' }).isEnabled())
+    assert.deepEqual(faults, [])
+  }
+})
+
 test('live collection is begun, followed to its end, and shows what came', async () => {
   const { server } = world
   // Somebody must be there to collect: it is known by having asked for tasks.

@@ -42,7 +42,13 @@ export const requestBehind = (draft: AnalysisDraft, known: Account) => ({
 })
 
 /** Starts a run, or a subscription that starts runs again and again. */
-export function AnalysisForm({ draft }: { readonly draft: Signal<AnalysisDraft | null> }): ComponentChild {
+export function AnalysisForm({
+  draft,
+  readRuns,
+}: {
+  readonly draft: Signal<AnalysisDraft | null>
+  readonly readRuns: () => void
+}): ComponentChild {
   const known = account.value
   const fault = useSignal<string | null>(null)
   const faults = useSignal<FieldFaults>(noFaults)
@@ -69,6 +75,11 @@ export function AnalysisForm({ draft }: { readonly draft: Signal<AnalysisDraft |
       faults.value = fieldFaults(error)
       const isAtItsField = [...faults.value.keys()].every((path) => shownPaths.test(path))
       fault.value = faults.value.size > 0 && isAtItsField ? 'Check the fields marked above.' : inWords(error)
+      // Nobody heard whether it began, and begun twice it runs twice: the list tells, once the server answers again.
+      if (error instanceof TypeError) {
+        fault.value += ` Check the list of ${now.again === null ? 'runs' : 'subscriptions'} before you start it again.`
+        readRuns()
+      }
     } finally {
       isBusy.value = false
     }

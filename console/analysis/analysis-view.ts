@@ -23,6 +23,7 @@ export function AnalysisView(): ComponentChild {
   const runs = useSignal<readonly Run[] | null>(null)
   const cursor = useSignal<string | undefined>(undefined)
   const fault = useSignal<string | null>(null)
+  const round = useSignal(0)
 
   useEffect(() => {
     const left = new AbortController()
@@ -48,7 +49,7 @@ export function AnalysisView(): ComponentChild {
       left.abort()
       clearTimeout(timer)
     }
-  }, [])
+  }, [round.value])
 
   const readMore = async (): Promise<void> => {
     try {
@@ -79,7 +80,7 @@ export function AnalysisView(): ComponentChild {
     h(
       'div',
       { class: 'analysis-columns', key: 'columns' },
-      known?.policy.analysis_enabled ? h(AnalysisForm, { draft }) : null,
+      known?.policy.analysis_enabled ? h(AnalysisForm, { draft, readRuns: () => round.value++ }) : null,
       h(
         'section',
         { 'aria-labelledby': 'runs' },

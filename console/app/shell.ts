@@ -3,7 +3,7 @@ import { type ComponentChild, type ComponentType, Fragment, h } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { SignIn } from '../welcome/sign-in.ts'
 import { account } from './account.ts'
-import { inWords, isAway, isThere, untilBack, waitsUntil } from './ask.ts'
+import { awayWords, inWords, isAway, isThere, untilBack, waitsUntil } from './ask.ts'
 import { health } from './health.ts'
 import { icon } from './icons.ts'
 import { loadStyles } from './load-styles.ts'
@@ -204,7 +204,9 @@ function Stage({ view, params, place: at }: ViewProps & { readonly view: View })
           h('button', { type: 'button', class: 'button', onClick: load }, 'Try again'),
         )
       : shown.value === null
-        ? null
+        ? isAway.value
+          ? [h('h1', { key: 'title' }, view.title), h('p', { key: 'away', class: 'empty', role: 'status' }, awayWords)]
+          : null
         : h(shown.value, { place: at, params })
   const name = view.path.split('/')[1] || 'welcome'
   const kind = view.path === '/docs' ? 'reference' : isOpen ? name : 'sign-in'

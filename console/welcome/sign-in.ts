@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals'
 import { type ComponentChild, h } from 'preact'
 import { useId } from 'preact/hooks'
 import { inWords } from '../app/ask.ts'
-import { endedBecause, type Scheme } from '../app/session.ts'
+import { credential, endedBecause, type Scheme } from '../app/session.ts'
 import { signIn } from './check-credential.ts'
 
 /** The form for an application's key or the admin token. Where a view needs one of them, it says which. */
@@ -23,12 +23,21 @@ export function SignIn({ needs, done }: { readonly needs: Scheme | null; readonl
     }
     isBusy.value = false
   }
+  const isAdministrator = needs === 'consumer' && credential('admin').value !== ''
   const wanted =
     needs === 'admin' ? 'Admin token' : needs === 'consumer' ? 'Application key' : 'Application key or admin token'
   return h(
     'section',
     { class: 'sign-in', 'aria-labelledby': `${id}-title` },
     h('h2', { id: `${id}-title` }, 'Sign in'),
+    isAdministrator
+      ? h(
+          'p',
+          { class: 'notice', role: 'status' },
+          'You are signed in as an administrator. This page needs an application key. ',
+          h('a', { href: '/operate/applications' }, 'Create one under Applications.'),
+        )
+      : null,
     endedBecause.value === '' ? null : h('p', { class: 'notice warn', role: 'alert' }, endedBecause.value),
     h(
       'form',

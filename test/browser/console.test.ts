@@ -46,6 +46,11 @@ test('the admin token signs in too, and the reference sends it', async () => {
   await page.getByRole('heading', { name: 'What needs attention' }).waitFor()
   await page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name: 'API reference' }).click()
   await page.getByText('Keys: 1 of 3').waitFor()
+  for (const path of ['/search', '/documents', '/changes', '/analysis']) {
+    await page.goto(`${world.address}${path}`)
+    await page.getByText('You are signed in as an administrator. This page needs an application key.').waitFor()
+    await page.getByRole('link', { name: 'Create one under Applications.' }).waitFor()
+  }
   assert.deepEqual(faults, [])
 })
 
@@ -143,24 +148,33 @@ test('a server that goes away is asked until it is back, and everything goes on'
   // A view that was not open before cannot even be loaded.
   await other.getByRole('link', { name: 'Documents', exact: true }).click()
   await other.getByText('The server is not responding.').waitFor()
+  await other.getByRole('heading', { name: 'Documents', exact: true }).waitFor()
+  await other.getByText('Waiting for the server …').waitFor()
   await page.getByLabel('Document id').fill('doc_x')
   await page.getByRole('button', { name: 'Check' }).click()
   await page.getByText('The server is not responding.').waitFor()
   await world.server.start()
   await page.getByText('Not found:').waitFor()
-  await other.getByRole('heading', { name: 'Documents', exact: true }).waitFor()
+  await other.getByText(/^\d+ documents( so far)?, newest first/).waitFor()
   await until('the notice is gone', async () => (await page.locator('.trouble').innerText()) === '')
 })
 
 test('while the server is away no page says what it does not know, and each goes on when it is back', async () => {
-  const [search, documents, changes] = await Promise.all(
-    ['/search?q=xyzzyqq', '/documents', '/changes'].map(async (path) => (await open(path, { key: world.key })).page),
+  const [search, documents, changes, analysis] = await Promise.all(
+    ['/search?q=xyzzyqq', '/documents', '/changes', '/analysis'].map(
+      async (path) => (await open(path, { key: world.key })).page,
+    ),
   )
-  assert.ok(search && documents && changes)
+  assert.ok(search && documents && changes && analysis)
   await search.getByText('Nothing found.').waitFor()
   await documents.getByText('Scroll for more.').waitFor()
   await changes.getByText('Waiting for new events').waitFor()
+  await analysis.getByText('No runs yet.').waitFor()
   await world.server.stop()
+  // Nobody knows whether a run was started: the page says where that is seen, and reads it again.
+  await analysis.getByRole('button', { name: 'Start' }).click()
+  await analysis.getByText('Check the list of runs before you start it again.').waitFor()
+  const listed = analysis.waitForResponse((answer) => answer.ok() && answer.url().endsWith('/v1/analysis/runs'))
   await search.getByRole('searchbox', { name: 'Search' }).fill('tidal power')
   await search.locator('.summary', { hasText: /^Waiting for the server …$/ }).waitFor()
   await changes.getByText(/^Waiting for the server … \d+ events$/).waitFor()
@@ -173,6 +187,7 @@ test('while the server is away no page says what it does not know, and each goes
   assert.ok(banner && banner.y >= 0 && banner.y < 100, JSON.stringify(banner))
   await world.server.start()
   await search.locator('.result').first().waitFor()
+  await listed
   await documents.getByText(/^\d+ documents( so far)?, newest first/).waitFor()
   await changes.getByText('Waiting for new events').waitFor()
 })

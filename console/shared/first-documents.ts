@@ -3,9 +3,10 @@ import { CodeBox } from './code-box.ts'
 
 /** Ways to the first documents, for whoever runs the server. */
 const ways = [
-  ['Serve with the sample data, in place of “tidemark serve”', 'tidemark start'],
   ['Import a file, one JSON document per line', 'tidemark import documents.ndjson'],
   ['Collect RSS, Atom and JSON feeds', 'tidemark collect feeds feeds.yaml'],
+  // Never in the folder of this instance, whose data is real, nor at its port, which it holds.
+  ['Or try the sample data, in a folder of its own', 'tidemark start --data-dir ./sample-data --port 8081'],
 ] as const
 
 export function FirstDocuments(): ComponentChild {

@@ -14,7 +14,11 @@ test('who may read nothing yet sees how documents come in, and the first of them
   const documents = await open('/documents', { key })
   for (const { page } of [search, documents]) {
     await page.getByRole('heading', { name: 'No documents yet' }).waitFor()
-    for (const command of ['tidemark start', 'tidemark import documents.ndjson', 'tidemark collect feeds feeds.yaml']) {
+    for (const command of [
+      'tidemark import documents.ndjson',
+      'tidemark collect feeds feeds.yaml',
+      'tidemark start --data-dir ./sample-data --port 8081',
+    ]) {
       await page.locator('.snippet', { hasText: command }).getByRole('button', { name: 'Copy' }).waitFor()
     }
     assert.doesNotMatch(await page.locator('main').innerText(), /Nothing found|No documents match/)

@@ -1,4 +1,5 @@
 import { type ComponentChild, Fragment, h } from 'preact'
+import { lacks } from '../app/self.ts'
 import { ActButton } from './act-button.ts'
 import { ErasureForm } from './erasure-form.ts'
 import { Head } from './head.ts'
@@ -9,6 +10,20 @@ import { state } from './state.ts'
 import { Table } from './table.ts'
 import { useOpen } from './use-open.ts'
 import { count, moment } from './words.ts'
+
+/** What the signed-in token may not do here, and what it may do in place of it. */
+function WhyNot(): ComponentChild {
+  const reason = lacks('owner')
+  if (reason === null) return null
+  if (lacks('operator') !== null) return h('p', { class: 'note' }, reason)
+  return h(
+    'p',
+    { class: 'note' },
+    'Erasing many documents at once needs the role owner. As an operator you can erase one document at a time: ',
+    h('code', null, 'DELETE /admin/v1/documents/{document_id}'),
+    '.',
+  )
+}
 
 interface Erasure {
   readonly erasure_id: string
@@ -42,10 +57,13 @@ export function ErasuresView(): ComponentChild {
         'Erase documents',
       ),
     ),
+    h(WhyNot, null),
     h(
       Standing,
       { fault, isKnown: items !== null, isEmpty: items?.length === 0 },
-      'No erasures yet. You can erase documents by ID, by author or by dataset.',
+      lacks('owner') === null
+        ? 'No erasures yet. You can erase documents by ID, by author or by dataset.'
+        : 'No erasures yet.',
     ),
     items === null || items.length === 0
       ? null

@@ -50,3 +50,14 @@ test('the overview of a new instance says what to do first, and leads there', as
   await page.getByRole('button', { name: 'New dataset' }).waitFor()
   assert.deepEqual(faults, [])
 })
+
+test('an operator is told in the page why they cannot erase many documents, and what they can do', async () => {
+  const { admin_token: key } = await server.mustAdmin('POST', '/admin/v1/tokens', { name: 'Olive', role: 'operator' })
+  const { page, faults } = await open('/operate/erasures')
+  await page.getByLabel('Admin token').fill(key)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByText('No erasures yet.', { exact: true }).waitFor()
+  await page.getByText('Erasing many documents at once needs the role owner.').waitFor()
+  await page.getByText('DELETE /admin/v1/documents/{document_id}').waitFor()
+  assert.deepEqual(faults, [])
+})

@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { type ComponentChild, h } from 'preact'
 import { useEffect, useId } from 'preact/hooks'
+import { type AnalysisType, typeWords } from '../analysis/analysis-types.ts'
 import { type Account, account, readAccount } from '../app/account.ts'
 import { inWords } from '../app/ask.ts'
 import { AsCode } from '../shared/as-code.ts'
@@ -104,7 +105,10 @@ function Limits({ known: { policy, usage } }: { readonly known: Account }): Comp
   const counted = Object.entries(usage.operations).toSorted(([, a], [, b]) => b - a)
   const total = counted.reduce((sum, [, count]) => sum + count, 0)
   const analysis = policy.analysis_enabled
-    ? `${(policy.analysis?.types ?? ['knn_graph']).join(', ')}${policy.analysis?.scheduling ? ', with schedules' : ''}`
+    ? [
+        ...(policy.analysis?.types ?? ['knn_graph']).map((type) => typeWords[type as AnalysisType]?.title ?? type),
+        ...(policy.analysis?.scheduling ? ['subscriptions'] : []),
+      ].join(', ')
     : 'off'
   return h(
     'section',

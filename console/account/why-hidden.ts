@@ -93,7 +93,7 @@ function Hidden({ entitlements }: { readonly entitlements: readonly Entitlement[
         ),
       ),
     ),
-    h('p', { class: 'note' }, 'A new document can be read by its id at once; searches find it a moment later.'),
+    h('p', { class: 'note' }, 'A new document can be read by its ID at once; searches find it a moment later.'),
   )
 }
 

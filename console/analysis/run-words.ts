@@ -5,6 +5,8 @@ import type { InputScope, Run, Subscription } from './analysis-types.ts'
 export const counted = (count: number, one: string, many = `${one}s`): string =>
   `${count.toLocaleString()} ${count === 1 ? one : many}`
 
+const languages = new Intl.DisplayNames(undefined, { type: 'language' })
+
 export function scopeInWords(scope: InputScope): string {
   const of = (name: string, values: readonly string[] | undefined): string | null =>
     values === undefined ? null : `${name} ${values.join(', ')}`
@@ -15,7 +17,7 @@ export function scopeInWords(scope: InputScope): string {
   return [
     scope.dataset_ids.join(', '),
     of('on', scope.source_platforms),
-    of('in', scope.languages),
+    scope.languages?.map((code) => languages.of(code)).join(', ') ?? null,
     of('of', scope.regions),
     of('as', scope.content_types),
     times('published', scope.published_from, scope.published_to),

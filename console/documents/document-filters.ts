@@ -52,11 +52,11 @@ export function DocumentFilters({ browsing, change }: DocumentFiltersProps): Com
     h(
       'fieldset',
       { class: 'facet' },
-      h('legend', null, 'Original'),
+      h('legend', null, 'Status'),
       h(
         'select',
         {
-          'aria-label': 'Original',
+          'aria-label': 'Status',
           value: browsing.status,
           onChange: (event: Event) => change({ status: (event.currentTarget as HTMLSelectElement).value }),
         },

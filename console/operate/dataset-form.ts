@@ -68,7 +68,7 @@ export function DatasetForm({ id, taken, done, close }: DatasetFormProps): Compo
       }),
       id === null
         ? h(Field, {
-            label: 'Id',
+            label: 'ID',
             required: true,
             maxLength: 128,
             note: 'Used in requests: letters, digits and . _ : -. It cannot be changed later.',
@@ -83,7 +83,7 @@ export function DatasetForm({ id, taken, done, close }: DatasetFormProps): Compo
             type: 'number',
             min: 1,
             max: 36_500,
-            note: 'Older documents are erased. Leave empty to keep them forever.',
+            note: 'Documents are erased this many days after they came in, whenever they were published. Leave empty to keep them forever.',
             ...typedInto(edit, 'days'),
           })
         : null,

@@ -47,7 +47,7 @@ export function wireKeyDialog(
 ): void {
   const showState = () => {
     const set = names.filter((name) => credential(name).value !== '').length
-    state.textContent = set === 0 ? 'Set keys' : `Keys: ${set} of ${names.length}`
+    state.textContent = set === 0 ? 'Set keys' : `Keys set: ${set} of ${names.length}`
   }
   fill(
     dialog,

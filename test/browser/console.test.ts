@@ -45,7 +45,7 @@ test('the admin token signs in too, and the reference sends it', async () => {
   await signIn(page, adminToken)
   await page.getByRole('heading', { name: 'What needs attention' }).waitFor()
   await page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name: 'API reference' }).click()
-  await page.getByText('Keys: 1 of 3').waitFor()
+  await page.getByText('Keys set: 1 of 3').waitFor()
   for (const path of ['/search', '/documents', '/changes', '/analysis']) {
     await page.goto(`${world.address}${path}`)
     await page.getByText('You are signed in as an administrator. This page needs an application key.').waitFor()

@@ -3,8 +3,8 @@ import { DocumentName, type Named } from '../shared/document-name.ts'
 import { type EventType, eventTypes } from './changes-request.ts'
 import type { ChangeEvent } from './follow-changes.ts'
 
-/** As high as that, whatever the texts. On a phone there are two lines. */
-export const rowRem = (isNarrow: boolean): number => (isNarrow ? 4.4 : 3)
+/** As high as that, whatever the texts: two lines of them. */
+export const rowRem = (isNarrow: boolean): number => (isNarrow ? 4.4 : 3.6)
 
 export interface ChangeRowProps {
   readonly event: ChangeEvent
@@ -12,7 +12,7 @@ export interface ChangeRowProps {
   readonly name: Named | null | undefined
 }
 
-/** One event, on a line. */
+/** One event: what became of which document, and below it where that belongs. */
 export function ChangeRow({ event, name }: ChangeRowProps): ComponentChild {
   const { event_type: type, document_id: id, changed_fields: fields, ingested_at: time } = event
   const kind = Object.hasOwn(eventTypes, type) ? eventTypes[type as EventType] : type

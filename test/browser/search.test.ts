@@ -210,6 +210,17 @@ test('a word of any length stays within its place, in every view, on a desk and 
   assert.deepEqual(faults, [])
 })
 
+test('on a phone on its side the bars scroll away, and leave the height to the results', async () => {
+  const { page, faults } = await open('/search?q=ferry')
+  await page.setViewportSize({ width: 844, height: 390 })
+  await titles(page).nth(8).scrollIntoViewIfNeeded()
+  for (const bar of [page.getByRole('banner'), page.getByRole('navigation', { name: 'Views' })]) {
+    const box = await bar.boundingBox()
+    assert.ok(box !== null && box.y + box.height <= 0, `it stays at ${JSON.stringify(box)}`)
+  }
+  assert.deepEqual(faults, [])
+})
+
 test('an error of the server is told in its words, as text', async () => {
   const { page } = await openPage(`/search?q=tide&languages=${encodeURIComponent('<img src=x>')}`, {
     key: world.key,

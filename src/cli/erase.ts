@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import type { Workbench } from '../compose-workbench.ts'
 import { TidemarkError } from '../errors.ts'
 import type { Erasure, Selection } from '../operator/erasure-store.ts'
-import { datasetNow, Erasures } from '../operator/erasures.ts'
+import { authorNow, datasetNow, Erasures } from '../operator/erasures.ts'
 import { formatTime } from '../time.ts'
 import { confirm } from './confirm.ts'
 import type { Context } from './context.ts'
@@ -65,7 +65,7 @@ export function erase(program: Command, context: Context): void {
     .argument('<author>', 'the ID of the author on the platform')
     .action((datasetId: string, platform: string, externalAuthorId: string, options: EraseOptions) => {
       const [author, dataset] = [externalAuthorId, datasetId].map((one) => JSON.stringify(one))
-      const selection = { author: { datasetId, platform, externalAuthorId } }
+      const selection = authorNow({ datasetId, platform, externalAuthorId })
       return begin({ selection, inWords: `by author ${author} on ${platform} in dataset ${dataset}` }, options)
     })
   by('dataset', 'Erase all documents that a dataset has now.')

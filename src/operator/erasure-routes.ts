@@ -8,11 +8,10 @@ import { formatOptionalTime, formatTime } from '../time.ts'
 import { choice, dateTime, exactPattern, messageOf, named, noFields, orNull, strict } from '../validation.ts'
 import { about, actorOf, byId, route } from './admin-route.ts'
 import { type Erasure, erasureStatuses, type Selection } from './erasure-store.ts'
-import { datasetNow, type Erasures } from './erasures.ts'
+import { authorNow, datasetNow, documentIdsMax, type Erasures } from './erasures.ts'
 import type { Operator } from './operator.ts'
 import * as schemas from './schemas.ts'
 
-const documentIdsMax = 1000
 const text = (description: string) => Type.String({ minLength: 1, maxLength: 1000, pattern: exactPattern, description })
 
 const options = {
@@ -50,7 +49,7 @@ const ErasureInput = named(
               source_platform: text('The platform code.'),
               external_author_id: text('The ID of the author, as sent by collectors.'),
             },
-            { ...strict, description: 'All documents of an author.' },
+            { ...strict, description: 'All documents that an author has now.' },
           ),
         ),
       ),
@@ -281,5 +280,5 @@ function selectionOf({ document_ids, author, dataset_id }: Static<typeof Erasure
   if (dataset_id !== undefined) return datasetNow(dataset_id)
   if (author === undefined) return { documentIds: document_ids! }
   const { dataset_id: datasetId, source_platform: platform, external_author_id: externalAuthorId } = author
-  return { author: { datasetId, platform, externalAuthorId } }
+  return authorNow({ datasetId, platform, externalAuthorId })
 }

@@ -70,7 +70,8 @@ export interface ErasureRequest {
 
 export type Selection =
   | { readonly documentIds: readonly string[] }
-  | { readonly author: { readonly datasetId: string; readonly platform: string; readonly externalAuthorId: string } }
+  /** All that the author has there. */
+  | { readonly author: AuthorPart }
   /** All that is there. Until the last one is hidden nobody reads any of the dataset. */
   | { readonly dataset: DatasetPart }
   /** Those that have been kept for as long as the dataset says. */
@@ -80,6 +81,14 @@ export interface DatasetPart {
   readonly datasetId: string
   /** Documents whose ids sort before: what came in later stays. */
   readonly below: string
+}
+
+export interface AuthorPart {
+  readonly datasetId: string
+  readonly platform: string
+  readonly externalAuthorId: string
+  /** As of a dataset; absent where an earlier version began the job. */
+  readonly below?: string
 }
 
 export interface Identity {

@@ -1,7 +1,15 @@
 import { type Claim, claimFor } from '../access/claim.ts'
 import { TidemarkError } from '../errors.ts'
 import { firstIdAt, newId } from '../ids.ts'
-import type { Erasure, ErasureRequest, ErasureStore, Identity, Selection } from './erasure-store.ts'
+import type { AuthorPart, Erasure, ErasureRequest, ErasureStore, Identity, Selection } from './erasure-store.ts'
+
+/** Named by id, which one transaction hides. */
+export const documentIdsMax = 1000
+
+function refuseTooMany(selection: Selection): void {
+  if (!('documentIds' in selection) || selection.documentIds.length <= documentIdsMax) return
+  throw new TidemarkError('invalid_request', `give at most ${documentIdsMax} document IDs at once`)
+}
 
 /** Small enough that a writer never waits noticeably behind one portion. */
 const hiddenAtOnce = 200
@@ -28,6 +36,7 @@ export class Erasures {
 
   /** When it resolves no reader finds the documents. The rest is the worker's. */
   async begin(actor: string, request: Omit<ErasureRequest, 'erasureId'>, claim: Claim | null = null): Promise<Erasure> {
+    refuseTooMany(request.selection)
     const erasureId = newId('ers')
     const mark = { actor, at: Date.now() }
     await this.#parts.store.begin({ ...request, erasureId }, mark, claimFor(claim, erasureId))
@@ -50,7 +59,8 @@ export class Erasures {
   }
 
   /** How many documents `begin` would erase. */
-  count(selection: Selection): Promise<number> {
+  async count(selection: Selection): Promise<number> {
+    refuseTooMany(selection)
     return this.#parts.store.count(selection)
   }
 
@@ -86,7 +96,13 @@ export class Erasures {
   }
 }
 
+/** What comes in from now on has ids after this one. */
+const now = (): string => firstIdAt('doc', Date.now() + 1)
+
 /** All that a dataset has now; or will ever have, where it goes with its documents. */
 export const datasetNow = (datasetId: string, isDeleted = false): Selection => ({
-  dataset: { datasetId, below: isDeleted ? pastAllIds : firstIdAt('doc', Date.now() + 1) },
+  dataset: { datasetId, below: isDeleted ? pastAllIds : now() },
 })
+
+/** All that an author has now. */
+export const authorNow = (author: Omit<AuthorPart, 'below'>): Selection => ({ author: { ...author, below: now() } })

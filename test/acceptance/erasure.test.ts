@@ -333,6 +333,7 @@ test('a request to erase says what is wrong with it', async () => {
     { document_ids: [] },
     { document_ids: ['x'], author },
     { author: {} },
+    { document_ids: Array.from({ length: 1001 }, (_, i) => `doc_${i}`) },
     { other: 1 },
     { author, dataset_id: 'news' },
   ]) {

@@ -186,6 +186,7 @@ async function walk(store: ErasureFixture, steps: readonly (typeof step extends 
         datasetId: `d${one.dataset}`,
         platform: `p${one.platform}`,
         externalAuthorId: `a${one.eraseAuthor}`,
+        below: firstIdAt('doc', now + 1),
       }
       assert.equal(await erase({ author }, true), keys.length)
       takeAway(
@@ -412,6 +413,24 @@ export function checkErasureStore(name: string, open: () => Promise<ErasureFixtu
           assert.deepEqual(there.map(({ documentId }) => documentId).sort(), [...new Set(kept)].sort())
         }))
     }
+
+    test('what an author publishes after the erasure began stays, however long that takes', () =>
+      using(async (store) => {
+        const { content, erasures } = store
+        const author = { external_author_id: 'a', nickname: 'a' }
+        const by = (id: string) => ({ ...sent(id), author })
+        await content.ingest([by('one'), by('two'), by('three')], startMs)
+        const of = { datasetId: 'd', platform: 'p', externalAuthorId: 'a', below: firstIdAt('doc', startMs + 1) }
+        assert.equal(await erasures.count({ author: of }), 3)
+        await erasures.begin({ erasureId: 'ers_1', selection: { author: of }, ...request }, mark(startMs))
+        assert.equal(await erasures.hide('ers_1', 1, startMs + 2), true)
+        await content.ingest([by('new'), by('newer')], startMs + 10)
+        while (await erasures.hide('ers_1', 1, startMs + 20));
+        assert.equal((await erasures.erasure('ers_1'))!.documents, 3)
+        const again = await content.ingest([by('one'), by('new'), by('newer')], startMs + 30)
+        const outcomes = again.map((one) => 'outcome' in one && one.outcome)
+        assert.deepEqual(outcomes, ['erased', 'unchanged', 'unchanged'])
+      }))
 
     test('a dataset that is being erased is hidden, and what comes in meanwhile stays; one that is deleted takes nothing', () =>
       using(async (store) => {

@@ -301,11 +301,12 @@ function matching(db: Kysely<Tables>, selection: Selection) {
     const { datasetId, below } = 'dataset' in selection ? selection.dataset : selection.expired
     return documents.where('dataset_id', '=', datasetId).where('document_id', '<', below)
   }
-  const { datasetId, platform, externalAuthorId } = selection.author
-  return documents
+  const { datasetId, platform, externalAuthorId, below } = selection.author
+  const ofAuthor = documents
     .where('source_platform', '=', platform)
     .where('external_author_id', '=', externalAuthorId)
     .where('dataset_id', '=', datasetId)
+  return below === undefined ? ofAuthor : ofAuthor.where('document_id', '<', below)
 }
 
 /** Who, when and how many; what it was is to be forgotten here too. */

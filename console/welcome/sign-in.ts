@@ -72,8 +72,7 @@ export function SignIn({ needs, done }: { readonly needs: Scheme | null; readonl
         : h(
             'span',
             null,
-            h('code', null, 'npm start'),
-            ' prints a sign-in link; ',
+            'A server started with sample data has printed a sign-in link; ',
             h('code', null, 'tidemark app create "My app" --dataset DATASET'),
             ' creates an application and prints its key.',
           ),

@@ -158,10 +158,8 @@ function Lines(): ComponentChild {
       'Set ',
       h('code', null, 'TIDEMARK_KEY'),
       ' to an application key: ',
-      h('code', null, 'npm start'),
-      ' prints one, and so does ',
       h('code', null, 'tidemark app create "My app" --dataset DATASET'),
-      '.',
+      ' prints one. A server started with sample data has printed one already.',
     ),
     h(
       'div',

@@ -20,7 +20,7 @@ function WhyNot(): ComponentChild {
     'p',
     { class: 'note' },
     'Erasing many documents at once needs the role owner. As an operator you can erase one document at a time: ',
-    h('code', null, 'DELETE /admin/v1/documents/{document_id}'),
+    h('a', { href: '/docs#admin.documents.erase' }, h('code', null, 'DELETE /admin/v1/documents/{document_id}')),
     '.',
   )
 }

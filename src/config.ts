@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { quoted } from './quoted.ts'
 import { parseS3Address, s3AddressExpected } from './s3-address.ts'
 
 /**
@@ -322,5 +323,5 @@ export function readConfig(
 /** A wrong secret is still a secret. */
 function shown(key: string, text: string): string {
   const secret = ['adminToken', 'databaseUrl', 'artifactsUrl', 'searchUrl', 'searchKey', 'embeddingKey', 'rerankUrl']
-  return secret.includes(key) ? `a text of ${text.length} characters` : JSON.stringify(text)
+  return secret.includes(key) ? `a text of ${text.length} characters` : quoted(text)
 }

@@ -5,6 +5,7 @@ import { unboundedPartsOf } from './bounded-schema.ts'
 import type { ErrorDetail } from './errors.ts'
 import { languageCodes } from './language-codes.ts'
 import { nearestName } from './nearest-name.ts'
+import { quoted, shortened, shownCharactersMax } from './quoted.ts'
 import { Type } from './schema-types.ts'
 import { parseTime } from './time.ts'
 
@@ -326,7 +327,7 @@ function detailOf(error: ErrorObject): ErrorDetail {
       return { path, message: `must be less than ${params.limit}` }
     case 'pattern':
       if (params.pattern === languagePattern)
-        return { path, message: `${patterns[languagePattern]}, not ${shown(error.data)}` }
+        return { path, message: `${patterns[languagePattern]}, not ${quoted(String(error.data))}` }
       return { path, message: patterns[String(params.pattern)] ?? `must match the pattern ${params.pattern}` }
     case 'type':
       if (Array.isArray(error.data) && params.type !== 'array') return { path, message: 'must be given only once' }
@@ -347,25 +348,17 @@ function unknownFieldInWords({ params, data }: ErrorObject): string {
 const oneOf = (values: readonly unknown[]): string =>
   values.length > 1 ? `one of ${values.join(', ')}` : `${values[0]}`
 
-/** The value at fault, as JSON writes it. */
-const shown = (value: unknown): string => JSON.stringify(shortened(String(value)))
-
 /** As in "5 items". */
 function counted({ keyword, params: { limit } }: ErrorObject): string {
   const unit = keyword.endsWith('Items') ? 'item' : keyword.endsWith('Length') ? 'character' : 'field'
   return `${limit} ${unit}${limit === 1 ? '' : 's'}`
 }
 
-/** A name that the caller made up may be as long as its whole request. */
-const pathCharactersMax = 200
-const shortened = (path: string): string =>
-  path.length > pathCharactersMax ? `${path.slice(0, pathCharactersMax)}…` : path
-
 /** Of a JSON pointer no more is read than can be shown; two of its characters may stand for one. */
 const pathOf = (pointer: string): string =>
   shortened(
     pointer
-      .slice(1, 2 * pathCharactersMax + 4)
+      .slice(1, 2 * shownCharactersMax + 4)
       .replaceAll('/', '.')
       .replaceAll('~1', '/')
       .replaceAll('~0', '~'),

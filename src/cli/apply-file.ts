@@ -12,6 +12,7 @@ import {
 } from '../operator/instance-file.ts'
 import { backendOf } from '../storage/backends.ts'
 import type { Context } from './context.ts'
+import { printableOnOneLine } from './printable.ts'
 import { commandLineActor, withWorkbench } from './with-workbench.ts'
 
 /** Apart from the command, which is known without what checks such a file. */
@@ -34,7 +35,7 @@ export async function applyFile(context: Context, path: string, options: { dryRu
     })
   } catch (error) {
     if (!(error instanceof InstanceFileError)) throw error
-    context.warn(`tidemark: ${path}: ${error.message}`)
+    context.warn(printableOnOneLine(`tidemark: ${path}: ${error.message}`))
     context.fail()
   }
 }

@@ -1,8 +1,10 @@
 import { Command, CommanderError } from 'commander'
 import { readConfig } from '../config.ts'
+import { shortened } from '../quoted.ts'
 import { version } from '../version.ts'
 import type { Context } from './context.ts'
 import { exitFailed, exitMisused, inWords } from './in-words.ts'
+import { printable } from './printable.ts'
 
 type AddCommand = (program: Command, context: Context) => void
 
@@ -38,6 +40,10 @@ function loadCommands([first]: readonly string[]): Promise<AddCommand[]> {
   return Promise.all(isNamed ? [commands[first]!()] : Object.values(commands).map((load) => load()))
 }
 
+/** Commander names an argument that is wrong in full. */
+const withShortened = (argv: readonly string[], text: string): string =>
+  argv.reduce((rest, argument) => rest.replaceAll(argument, () => shortened(argument)), text)
+
 export async function runCommandLine(
   argv: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,
@@ -51,6 +57,10 @@ export async function runCommandLine(
     .option('--data-dir <value>', 'the folder of the instance [TIDEMARK_DATA_DIR, ./data]')
     .exitOverride()
     .configureHelp({ sortSubcommands: false, showGlobalOptions: true })
+    .configureOutput({
+      writeErr: (text) => process.stderr.write(printable(text)),
+      outputError: (text, write) => write(withShortened(argv, text)),
+    })
     .showHelpAfterError('(add --help for the usage)')
   const context: Context = {
     config: (overrides = {}) => {
@@ -58,8 +68,8 @@ export async function runCommandLine(
       return readConfig(environment, dataDir === undefined ? overrides : { ...overrides, TIDEMARK_DATA_DIR: dataDir })
     },
     environment,
-    say: (text) => process.stdout.write(`${text}\n`),
-    warn: (text) => process.stderr.write(`${text}\n`),
+    say: (text) => process.stdout.write(`${printable(text)}\n`),
+    warn: (text) => process.stderr.write(`${printable(text)}\n`),
     fail: () => {
       code = exitFailed
     },

@@ -29,3 +29,9 @@ test('where nobody can be asked, --yes has to be given', async () => {
   assert.equal(await confirm('erase 3 documents', true, { input, output }), true)
   assert.equal(output.read(), null)
 })
+
+test('the question shows what cannot be seen', async () => {
+  const asked = terminal('n\n')
+  await confirm('erase "a\u202eb\u009b2K"', false, asked)
+  assert.match(String(asked.output.read()), /^Erase "a\\u202eb\\u009b2K"\? This cannot be undone\./)
+})

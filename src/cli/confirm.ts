@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createInterface } from 'node:readline/promises'
 import { TidemarkError } from '../errors.ts'
+import { printable } from './printable.ts'
 
 interface Terminal {
   readonly input: NodeJS.ReadableStream & { readonly isTTY?: boolean }
@@ -17,7 +18,7 @@ export async function confirm(what: string, yes: boolean, { input, output } = ow
   }
   const lines = createInterface({ input, output })
   try {
-    const question = `${what[0]!.toUpperCase()}${what.slice(1)}? This cannot be undone. [y/N] `
+    const question = printable(`${what[0]!.toUpperCase()}${what.slice(1)}? This cannot be undone. [y/N] `)
     const answer = await Promise.race([lines.question(question), once(lines, 'close').then(() => '')])
     return /^y(es)?$/i.test(answer.trim())
   } catch (error) {

@@ -3,6 +3,7 @@ import type { Workbench } from '../compose-workbench.ts'
 import { TidemarkError } from '../errors.ts'
 import type { Erasure, Selection } from '../operator/erasure-store.ts'
 import { authorNow, datasetNow, Erasures } from '../operator/erasures.ts'
+import { quoted } from '../quoted.ts'
 import { formatTime } from '../time.ts'
 import { confirm } from './confirm.ts'
 import type { Context } from './context.ts'
@@ -64,9 +65,9 @@ export function erase(program: Command, context: Context): void {
     .argument('<platform>')
     .argument('<author>', 'the ID of the author on the platform')
     .action((datasetId: string, platform: string, externalAuthorId: string, options: EraseOptions) => {
-      const [author, dataset] = [externalAuthorId, datasetId].map((one) => JSON.stringify(one))
       const selection = authorNow({ datasetId, platform, externalAuthorId })
-      return begin({ selection, inWords: `by author ${author} on ${platform} in dataset ${dataset}` }, options)
+      const inWords = `by author ${quoted(externalAuthorId)} on ${quoted(platform)} in dataset ${quoted(datasetId)}`
+      return begin({ selection, inWords }, options)
     })
   by('dataset', 'Erase all documents that a dataset has now.')
     .argument('<dataset>')
@@ -74,7 +75,7 @@ export function erase(program: Command, context: Context): void {
     .action((datasetId: string, options: EraseOptions & { readonly delete?: boolean }) => {
       const deletesDataset = options.delete === true
       const selection = datasetNow(datasetId, deletesDataset)
-      const inWords = `in dataset ${JSON.stringify(datasetId)}${deletesDataset ? ', and the dataset itself' : ''}`
+      const inWords = `in dataset ${quoted(datasetId)}${deletesDataset ? ', and the dataset itself' : ''}`
       return begin({ selection, inWords, deletesDataset }, options)
     })
   command

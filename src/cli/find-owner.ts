@@ -1,5 +1,6 @@
 import { TidemarkError } from '../errors.ts'
 import type { Application, Collector, Key, OperatorStore } from '../operator/operator-store.ts'
+import { quoted } from '../quoted.ts'
 
 type Reading = Omit<OperatorStore, 'commit'>
 
@@ -29,7 +30,7 @@ function only<T extends { readonly name: string }>(
   if (byId !== undefined) return byId
   const named = all.filter(({ name }) => name === idOrName)
   if (named.length === 1) return named[0]!
-  const shown = JSON.stringify(idOrName)
+  const shown = quoted(idOrName)
   if (named.length === 0) throw new TidemarkError('not_found', `there is no ${noun} ${shown}: ${list} shows all`)
   throw new TidemarkError(
     'conflict',
@@ -50,7 +51,7 @@ export async function doubtsAbout(
     doubts.push(`note: there is no dataset ${unknown.join(', ')} yet; ${there}`)
   }
   if (others.some((one) => one.name === name)) {
-    doubts.push(`note: another one has the name ${JSON.stringify(name)} too: only their IDs differ`)
+    doubts.push(`note: another one has the name ${quoted(name)} too: only their IDs differ`)
   }
   return doubts
 }

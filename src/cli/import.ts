@@ -9,6 +9,7 @@ import { Pace } from '../ingest/pace.ts'
 import type { IndexSource } from '../search/index-source.ts'
 import { indexHomeOf } from '../storage/index-homes.ts'
 import type { Context } from './context.ts'
+import { printableOnOneLine } from './printable.ts'
 import { Progress } from './progress.ts'
 import { withWorkbench } from './with-workbench.ts'
 
@@ -30,6 +31,7 @@ export function importCommand(program: Command, context: Context): void {
           const path = file === '-' ? null : file
           const refusedPath = `${path ?? 'stdin'}.refused`
           const position = path === null ? null : `${path}.import`
+          const name = printableOnOneLine(file)
           const bar = new Progress()
           const startedAt = Date.now()
           const line = (progress: ImportProgress) => ({
@@ -52,17 +54,18 @@ export function importCommand(program: Command, context: Context): void {
             })
             .finally(() => stop?.[Symbol.dispose]())
           if (result === null) {
-            context.warn(`${file}: stopped; run the same command again to resume`)
+            context.warn(`${name}: stopped; run the same command again to resume`)
             context.fail()
             return
           }
           bar.end(line(result))
-          if (result.resumedAt > 0) context.say(`${file}: resumed at byte ${result.resumedAt}`)
+          if (result.resumedAt > 0) context.say(`${name}: resumed at byte ${result.resumedAt}`)
           const erased = result.outcomes.erased ?? 0
           if (erased > 0) {
-            context.warn(`${file}: ${erased} not stored: erased earlier (\`tidemark erase lift\` allows them again)`)
+            context.warn(`${name}: ${erased} not stored: erased earlier (\`tidemark erase lift\` allows them again)`)
           }
-          if (result.refused > 0) context.warn(`${file}: ${result.refused} refused; ${refusedPath} has the reasons`)
+          if (result.refused > 0)
+            context.warn(`${name}: ${result.refused} refused; ${printableOnOneLine(refusedPath)} has the reasons`)
           refused += result.refused
         }
         if (refused > 0) context.fail()
@@ -100,7 +103,7 @@ async function refuseUnreadable(files: readonly string[]): Promise<void> {
       await access(file, constants.R_OK)
       if ((await stat(file)).isDirectory()) throw Object.assign(new Error('a folder'), { code: 'EISDIR' })
     } catch (error) {
-      throw new TidemarkError('invalid_request', `${file}: ${fileFault(error)}`)
+      throw new TidemarkError('invalid_request', `${printableOnOneLine(file)}: ${fileFault(error)}`)
     }
   }
 }

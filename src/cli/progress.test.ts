@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
+import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
-import { duration, progressLine } from './progress.ts'
+import { duration, Progress, progressLine } from './progress.ts'
 
 test('a line shows the share, a bar, the text and the time that is left', () => {
   const line = progressLine({ done: 25, total: 100, text: '25 documents' }, 10_000)
@@ -18,4 +19,10 @@ test('without a known total there is only the text', () => {
 
 test('durations are short to read', () => {
   assert.deepEqual([400, 59_000, 61_000, 3_720_000].map(duration), ['0 s', '59 s', '1 min 1 s', '1 h 2 min'])
+})
+
+test('a name in a line moves no cursor and begins no new line', () => {
+  const stream = new PassThrough()
+  new Progress(stream as unknown as NodeJS.WriteStream).end({ done: 1, total: null, text: 'a\u001b[2J\nb: 1' })
+  assert.equal(String(stream.read()), 'a\\u001b[2J\\u000ab: 1\n')
 })

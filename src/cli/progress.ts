@@ -1,3 +1,5 @@
+import { printableOnOneLine } from './printable.ts'
+
 /**
  * A progress line on standard error: rewritten in place on a terminal, a line every few seconds elsewhere (so that logs
  * stay readable).
@@ -35,7 +37,8 @@ export class Progress {
     if (this.#stream.isTTY) this.#stream.write('\n')
   }
 
-  #write(line: string): void {
+  #write(text: string): void {
+    const line = printableOnOneLine(text)
     this.#stream.write(
       this.#stream.isTTY ? `\r\u001b[2K${line.slice(0, this.#stream.columns || undefined)}` : `${line}\n`,
     )

@@ -6,6 +6,7 @@ import type { Policy } from '../access/policy.ts'
 import type { Role } from '../access/roles.ts'
 import { TidemarkError } from '../errors.ts'
 import { newId } from '../ids.ts'
+import { quoted } from '../quoted.ts'
 import { dayMs } from '../time.ts'
 import { mergePatch } from './merge-patch.ts'
 import type {
@@ -77,28 +78,27 @@ export class Operator {
 
   async dataset(datasetId: string): Promise<Dataset> {
     const dataset = (await this.#store.datasets()).find((one) => one.datasetId === datasetId)
-    if (dataset === undefined) throw new TidemarkError('not_found', `there is no dataset ${JSON.stringify(datasetId)}`)
+    if (dataset === undefined) throw new TidemarkError('not_found', `there is no dataset ${quoted(datasetId)}`)
     return dataset
   }
 
   async classification(datasetId: string, code: string): Promise<Classification> {
     const found = (await this.#store.classifications(datasetId)).find((one) => one.code === code)
     if (found === undefined)
-      throw new TidemarkError('not_found', `dataset ${datasetId} has no classification ${JSON.stringify(code)}`)
+      throw new TidemarkError('not_found', `dataset ${datasetId} has no classification ${quoted(code)}`)
     return found
   }
 
   async profile(profileId: string): Promise<EmbeddingProfile> {
     const profile = (await this.#store.embeddingProfiles()).find((one) => one.profileId === profileId)
     if (profile === undefined)
-      throw new TidemarkError('not_found', `there is no embedding profile ${JSON.stringify(profileId)}`)
+      throw new TidemarkError('not_found', `there is no embedding profile ${quoted(profileId)}`)
     return profile
   }
 
   async application(applicationId: string): Promise<Application> {
     const application = await this.#store.application(applicationId)
-    if (application === null)
-      throw new TidemarkError('not_found', `there is no application ${JSON.stringify(applicationId)}`)
+    if (application === null) throw new TidemarkError('not_found', `there is no application ${quoted(applicationId)}`)
     return application
   }
 
@@ -200,8 +200,7 @@ export class Operator {
 
   async collector(collectorId: string): Promise<Collector> {
     const collector = (await this.#store.collectors()).find((one) => one.collectorId === collectorId)
-    if (collector === undefined)
-      throw new TidemarkError('not_found', `there is no collector ${JSON.stringify(collectorId)}`)
+    if (collector === undefined) throw new TidemarkError('not_found', `there is no collector ${quoted(collectorId)}`)
     return collector
   }
 
@@ -222,7 +221,7 @@ export class Operator {
   async token(tokenId: string): Promise<Key> {
     const token = await this.#store.key(tokenId)
     if (token === null || !isToken(token)) {
-      throw new TidemarkError('not_found', `there is no admin token ${JSON.stringify(tokenId)}`)
+      throw new TidemarkError('not_found', `there is no admin token ${quoted(tokenId)}`)
     }
     return token
   }
@@ -236,7 +235,7 @@ export class Operator {
   /** Tokens are none: whoever may rotate keys could make itself an owner. */
   async key(keyId: string): Promise<Key> {
     const key = await this.#store.key(keyId)
-    if (key === null || isToken(key)) throw new TidemarkError('not_found', `there is no key ${JSON.stringify(keyId)}`)
+    if (key === null || isToken(key)) throw new TidemarkError('not_found', `there is no key ${quoted(keyId)}`)
     return key
   }
 }

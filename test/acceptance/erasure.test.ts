@@ -287,7 +287,7 @@ test('all of a dataset is erased, or the dataset with it; the command line erase
   assert.equal(said.code, 0, said.stderr)
   assert.match(said.stderr, /no document found for 1 of the IDs/)
   assert.match(said.stdout, /erased 1 document from the store/)
-  const author = `by author "nobody" on rss in dataset "spare"`
+  const author = `by author "nobody" on "rss" in dataset "spare"`
   for (const [args, none] of [
     [['documents', 'nope'], 'with this ID'],
     [['documents', one!.document_id!], 'with this ID'],

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { totalBytes } from '../operator/backup-manifest.ts'
-import { checkTarget, restoreBackup } from '../operator/restore-backup.ts'
+import { checkTarget, refuseOverlap, restoreBackup } from '../operator/restore-backup.ts'
 import { artifactFilesOf } from '../storage/artifact-stores.ts'
 import { findBackup } from '../storage/backup-places.ts'
 import { indexHomeOf } from '../storage/index-homes.ts'
@@ -34,7 +34,8 @@ export function restore(program: Command, context: Context): void {
       const force = options.force === true
       // A backup in a bucket is fetched before it is opened.
       await checkTarget(parts, { force })
-      const { place, name } = await findBackup(from)
+      const { place, name, folder } = await findBackup(from)
+      if (folder !== null) await refuseOverlap(folder, dataDir)
       const { manifest, access, tokenChanged } = await place.open(
         name,
         (folder) => restoreBackup(folder, parts, { force }, report),

@@ -7,6 +7,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs'
@@ -14,7 +15,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, suite, test } from 'node:test'
 import { artifactPath, type BackupManifest, manifestText } from './backup-manifest.ts'
-import { finishRestore, type RestoreParts, restoreBackup } from './restore-backup.ts'
+import { finishRestore, type RestoreParts, refuseOverlap, restoreBackup } from './restore-backup.ts'
 
 suite('what is left of a restore that was ended', () => {
   let dataDir: string
@@ -128,11 +129,33 @@ suite('a damaged backup is refused before anything is touched', () => {
     const file = join(folder, 'file')
     writeFileSync(file, '')
     await assert.rejects(restore({ ...untouched, dataDir: file }), /file is not a folder/)
-    await assert.rejects(restore({ ...untouched, dataDir: join(file, 'data') }), /cannot write to .* \(ENOTDIR\)/)
+    await assert.rejects(restore({ ...untouched, dataDir: join(file, 'data') }), /file is not a folder/)
+    symlinkSync(join(folder, 'gone'), join(folder, 'link'))
+    await assert.rejects(restore({ ...untouched, dataDir: join(folder, 'link') }), /cannot write to .*link \(ENOENT\)/)
+    await assert.rejects(restore({ ...untouched, dataDir: join(folder, 'link', 'data') }), /cannot write to .*link \(/)
     await assert.rejects(restore({ ...untouched, dataDir: folder }, false), /is not empty: .* --force/)
     const inUse = () => {
       throw new Error('in use')
     }
     await assert.rejects(restore({ dataDir: folder, refuseInUse: inUse }), /in use/)
   })
+})
+
+test('a backup is not restored into itself, to a folder in it, or to one that it lies in, whatever they are called', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'tidemark-restore-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  const [data, backup, link] = ['data', 'data/backups/one', 'link'].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ]
+  mkdirSync(backup, { recursive: true })
+  symlinkSync(backup, link)
+  await assert.rejects(refuseOverlap(backup, backup), /one is the backup itself/)
+  await assert.rejects(refuseOverlap(link, backup), /one is the backup itself/)
+  await assert.rejects(refuseOverlap(backup, link), /link is the backup itself/)
+  await assert.rejects(refuseOverlap(backup, join(link, 'not', 'there')), /there is in the backup/)
+  await assert.rejects(refuseOverlap(link, data), /link is in .*data: move it out of there/)
+  await refuseOverlap(backup, join(folder, 'data', 'backups', 'one-more'))
+  await refuseOverlap(backup, join(folder, 'data', 'backups', '..two'))
 })

@@ -12,9 +12,9 @@
  *    token and no store, and `finishRestore`, at the next start, does the rest.
  */
 import { createHash } from 'node:crypto'
-import { constants, createReadStream, createWriteStream, existsSync } from 'node:fs'
-import { access, mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { createReadStream, createWriteStream, existsSync } from 'node:fs'
+import { lstat, mkdir, mkdtemp, readdir, readFile, realpath, rename, rm, rmdir, stat } from 'node:fs/promises'
+import { dirname, join, relative, sep } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { adminTokenFile, artifactFolder, restoreFolder, storeFile } from '../data-folder.ts'
 import { giveToOwner } from '../give-to-owner.ts'
@@ -135,16 +135,52 @@ export async function checkTarget(
   }
 }
 
-/** Where it is not there yet, the folder that it is to be made in. */
-async function mustBeWritable(folder: string): Promise<void> {
+/**
+ * Refuses a backup that lies in the data folder, or the data folder in it: what is replaced, or comes beside it, would
+ * be the backup itself.
+ */
+export async function refuseOverlap(backup: string, dataDir: string): Promise<void> {
+  const [from, to] = [await realPathOf(backup), await realPathOf(dataDir)]
+  if (from === to) throw new BackupError(`${dataDir} is the backup itself: restore it to another folder`)
+  if (isWithin(to, from)) throw new BackupError(`${dataDir} is in the backup ${backup}: restore it to another folder`)
+  if (isWithin(from, to)) {
+    throw new BackupError(
+      `the backup ${backup} is in ${dataDir}: move it out of there, or restore it to another folder`,
+    )
+  }
+}
+
+const isWithin = (inner: string, outer: string): boolean => relative(outer, inner).split(sep, 1)[0] !== '..'
+
+/** Also of what is not there yet. */
+async function realPathOf(path: string): Promise<string> {
+  const there = await nearestThere(path)
+  return join(await realpath(there), relative(there, path))
+}
+
+/** The path itself, or of the folders above it the first that is there. */
+async function nearestThere(path: string): Promise<string> {
   try {
-    if (!(await stat(folder)).isDirectory()) throw new BackupError(`${folder} is not a folder`)
-    await access(folder, constants.W_OK | constants.X_OK)
+    await lstat(path)
+    return path
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException
+    if (!['ENOENT', 'ENOTDIR'].includes(code) || dirname(path) === path) throw error
+    return nearestThere(dirname(path))
+  }
+}
+
+/** Where it is not there yet, the folder that it is to be made in. Rights do not tell: in /proc not even root makes one. */
+async function mustBeWritable(folder: string): Promise<void> {
+  let there = folder
+  try {
+    there = await nearestThere(folder)
+    if (!(await stat(there)).isDirectory()) throw new BackupError(`${there} is not a folder`)
+    await rmdir(await mkdtemp(join(there, 'restore-')))
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    if (code === 'ENOENT' && dirname(folder) !== folder) return mustBeWritable(dirname(folder))
     if (code === undefined) throw error
-    throw new BackupError(`this user cannot write to ${folder} (${code})`)
+    throw new BackupError(`this user cannot write to ${there} (${code})`)
   }
 }
 

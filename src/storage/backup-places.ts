@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { basename, dirname, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { BackupError, backupTimeOf, manifestPath } from '../operator/backup-manifest.ts'
 import type { BackupPlace } from '../operator/backup-place.ts'
 import { parseS3Address, type S3Address, s3AddressExpected } from '../s3-address.ts'
@@ -12,13 +12,19 @@ export function backupPlaceOf(text: string): BackupPlace {
   return address === null ? folderOfBackups(resolve(text)) : bucketOfBackups(address)
 }
 
+interface FoundBackup {
+  readonly place: BackupPlace
+  readonly name: string
+  /** null where it is in a bucket. */
+  readonly folder: string | null
+}
+
 /** The backup that a text names; the newest where it names a place of backups. */
-export async function findBackup(text: string): Promise<{ readonly place: BackupPlace; readonly name: string }> {
+export async function findBackup(text: string): Promise<FoundBackup> {
   const { place, name } = named(text)
-  if (name !== null) return { place, name }
-  const newest = (await place.names()).at(-1)
-  if (newest === undefined) throw new BackupError(`${place.name} is not a backup, and there is none in it`)
-  return { place, name: newest }
+  const found = name ?? (await place.names()).at(-1)
+  if (found === undefined) throw new BackupError(`${place.name} is not a backup, and there is none in it`)
+  return { place, name: found, folder: bucketOf(text) === null ? join(place.name, found) : null }
 }
 
 function named(text: string): { readonly place: BackupPlace; readonly name: string | null } {

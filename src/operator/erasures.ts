@@ -1,6 +1,7 @@
 import { type Claim, claimFor } from '../access/claim.ts'
 import { TidemarkError } from '../errors.ts'
 import { firstIdAt, newId } from '../ids.ts'
+import { quoted } from '../quoted.ts'
 import type { AuthorPart, Erasure, ErasureRequest, ErasureStore, Identity, Selection } from './erasure-store.ts'
 
 /** Named by id, which one transaction hides. */
@@ -66,7 +67,7 @@ export class Erasures {
 
   async erasure(erasureId: string): Promise<Erasure> {
     const erasure = await this.#parts.store.erasure(erasureId)
-    if (erasure === null) throw new TidemarkError('not_found', `there is no erasure ${JSON.stringify(erasureId)}`)
+    if (erasure === null) throw new TidemarkError('not_found', `there is no erasure ${quoted(erasureId)}`)
     return erasure
   }
 

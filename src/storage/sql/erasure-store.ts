@@ -3,6 +3,7 @@ import { TidemarkError } from '../../errors.ts'
 import { firstIdAt, newId } from '../../ids.ts'
 import type { DatasetPart, Erasure, ErasureStatus, ErasureStore, Selection } from '../../operator/erasure-store.ts'
 import type { AuditMark } from '../../operator/operator-store.ts'
+import { quoted } from '../../quoted.ts'
 import { dayMs } from '../../time.ts'
 import { forgetEvents, removeRemains } from './erase-documents.ts'
 import { hideFor } from './hide-for-erasure.ts'
@@ -249,7 +250,7 @@ async function unhidden(db: Kysely<Tables>): Promise<Selection[]> {
 /** A name that is not there is a mistake, not an author without documents. */
 async function mustHaveDataset(db: Kysely<Tables>, datasetId: string): Promise<{ hidden_by: string | null }> {
   const row = await db.selectFrom('dataset').select('hidden_by').where('dataset_id', '=', datasetId).executeTakeFirst()
-  if (row === undefined) throw new TidemarkError('not_found', `there is no dataset ${JSON.stringify(datasetId)}`)
+  if (row === undefined) throw new TidemarkError('not_found', `there is no dataset ${quoted(datasetId)}`)
   return row
 }
 
@@ -257,7 +258,7 @@ async function mustHaveDataset(db: Kysely<Tables>, datasetId: string): Promise<{
 async function hideDataset(db: Kysely<Tables>, datasetId: string, erasureId: string): Promise<void> {
   const { hidden_by } = await mustHaveDataset(db, datasetId)
   if (hidden_by !== null) {
-    throw new TidemarkError('conflict', `dataset ${JSON.stringify(datasetId)} is already being erased by ${hidden_by}`)
+    throw new TidemarkError('conflict', `dataset ${quoted(datasetId)} is already being erased by ${hidden_by}`)
   }
   await db.updateTable('dataset').set({ hidden_by: erasureId }).where('dataset_id', '=', datasetId).execute()
 }

@@ -136,18 +136,13 @@ export async function checkTarget(
 }
 
 /**
- * Refuses a backup that lies in the data folder, or the data folder in it: what is replaced, or comes beside it, would
- * be the backup itself.
+ * Refuses the backup itself as the data folder, and a folder in it: what is replaced, or comes beside it, would be the
+ * backup. One that lies in the data folder is left as it is.
  */
 export async function refuseOverlap(backup: string, dataDir: string): Promise<void> {
   const [from, to] = [await realPathOf(backup), await realPathOf(dataDir)]
   if (from === to) throw new BackupError(`${dataDir} is the backup itself: restore it to another folder`)
   if (isWithin(to, from)) throw new BackupError(`${dataDir} is in the backup ${backup}: restore it to another folder`)
-  if (isWithin(from, to)) {
-    throw new BackupError(
-      `the backup ${backup} is in ${dataDir}: move it out of there, or restore it to another folder`,
-    )
-  }
 }
 
 const isWithin = (inner: string, outer: string): boolean => relative(outer, inner).split(sep, 1)[0] !== '..'

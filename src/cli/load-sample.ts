@@ -1,7 +1,8 @@
-import { fileURLToPath } from 'node:url'
+import { readFile } from 'node:fs/promises'
 import type { Instance } from '../compose.ts'
 import { TidemarkError } from '../errors.ts'
-import { importFile } from '../ingest/import-file.ts'
+import type { IncomingDocument } from '../ingest/content-store.ts'
+import { checkDocument } from '../ingest/document-input.ts'
 import { type InstanceFile, planInstance } from '../operator/instance-file.ts'
 import type { Operator } from '../operator/operator.ts'
 import type { Application } from '../operator/operator-store.ts'
@@ -30,27 +31,43 @@ export async function refuseOtherData({ operator: { read }, store }: Omit<Loaded
 
 const sampleFile = (): Promise<InstanceFile> => readInstanceFile(new URL('instance.yaml', sample))
 
-/** Loads the sample into an empty store, and makes a key for this start. */
-export async function loadSample(instance: Loaded): Promise<{ key: string; documents: number; sampleSince: number }> {
-  const file = await sampleFile()
-  const plan = await planInstance(await meant(file, instance.operator.read), instance.operator.read)
+/**
+ * Loads the sample into an empty store, unless a signal comes before. Gives the number of new documents. All of them are
+ * written in one transaction: a start that is killed leaves the whole sample or none of it, never a part that the next
+ * start would take for the whole.
+ */
+export async function loadSample(instance: Loaded, signal: AbortSignal): Promise<number> {
+  const plan = await planInstance(await meant(await sampleFile(), instance.operator.read), instance.operator.read)
   await instance.operator.commit(actor, plan.changes)
-  let documents = 0
-  if ((await instance.store.changes.state()).newest === 0) {
-    // The second file holds later versions and metrics of some documents of the first.
-    for (const file of ['documents.ndjson', 'updates.ndjson']) {
-      const path = fileURLToPath(new URL(file, sample))
-      const { outcomes } = await importFile({ path, position: null, refused: null }, instance.ingest, () => {})
-      documents += outcomes.created ?? 0
-    }
-  }
-  const [{ name }] = file.applications as [{ name: string }]
-  const application = oldest(await instance.operator.read.applications(), name)
-  const read = new Set(application!.entitlements.flatMap(({ datasets }) => datasets))
-  const key = await keyOfThisStart(instance.operator, application!.applicationId)
-  const datasets = (await instance.operator.read.datasets()).filter(({ datasetId }) => read.has(datasetId))
+  if ((await instance.store.changes.state()).newest > 0) return 0
+  // The second file holds later versions and metrics of some documents of the first.
+  const documents = [...(await documentsOf('documents.ndjson')), ...(await documentsOf('updates.ndjson'))]
+  if (signal.aborted) return 0
+  const results = await instance.ingest.submit(documents)
+  return results.filter((result) => 'outcome' in result && result.outcome === 'created').length
+}
+
+async function documentsOf(file: string): Promise<IncomingDocument[]> {
+  const lines = (await readFile(new URL(file, sample), 'utf8')).trimEnd().split('\n')
+  return lines.map((line) => {
+    const checked = checkDocument(JSON.parse(line))
+    if ('refusal' in checked) throw new Error(`${file}: ${checked.refusal.message}`)
+    return checked.document
+  })
+}
+
+/** A key for this start. The server is up by now, so an administrator may have deleted what it would read: `not_found`. */
+export async function keyToSample({
+  operator,
+}: Pick<Loaded, 'operator'>): Promise<{ key: string; sampleSince: number }> {
+  const [{ name }] = (await sampleFile()).applications as [{ name: string }]
+  const application = oldest(await operator.read.applications(), name)
+  if (application === undefined) throw new TidemarkError('not_found', `there is no application ${JSON.stringify(name)}`)
+  const read = new Set(application.entitlements.flatMap(({ datasets }) => datasets))
+  const datasets = (await operator.read.datasets()).filter(({ datasetId }) => read.has(datasetId))
+  if (datasets.length === 0) throw new TidemarkError('not_found', 'there are no datasets')
   const sampleSince = Math.min(...datasets.map(({ createdAt }) => createdAt))
-  return { key, documents, sampleSince }
+  return { key: await keyOfThisStart(operator, application.applicationId), sampleSince }
 }
 
 /**

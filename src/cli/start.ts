@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { TidemarkError } from '../errors.ts'
 import type { Context } from './context.ts'
 import { greeting, signInAddress } from './greeting.ts'
 import { openInBrowser } from './open-in-browser.ts'
@@ -18,24 +19,41 @@ export function start(program: Command, context: Context): void {
     })
     await refuseTakenPort(config)
     const { openInstance } = await import('./open-instance.ts')
-    const { loadSample, refuseOtherData } = await import('./load-sample.ts')
+    const { keyToSample, loadSample, refuseOtherData } = await import('./load-sample.ts')
     const instance = await openInstance(config)
     const ended = untilSignal()
+    const ending = new AbortController()
+    void ended.then(() => ending.abort())
+
+    const showSample = async (address: string): Promise<void> => {
+      const created = await loadSample(instance, ending.signal)
+      // Every printed line has its answer, in every way to search. What an operator brought is not waited for.
+      if (created > 0 && instance.indexBacklog !== null) await waitForIndex(instance.indexBacklog, ended)
+      if (ending.signal.aborted) return
+      const sample = await keyToSample(instance)
+      if (ending.signal.aborted) return
+      const greeted = { address, signInCode: instance.signInCodes.issue(sample.key), ...sample }
+      context.say(greeting(greeted))
+      const fault = options.open === true ? await openInBrowser(signInAddress(greeted)) : null
+      if (fault !== null) context.say(`Could not open a browser: ${fault}`)
+    }
+
     await workThenClose(instance, async () => {
       // Before listening, which may still fail: the token is kept from now on and will not be shown again.
       if (instance.madeAdminToken !== null) context.say(`\n  Admin token, shown only once: ${instance.madeAdminToken}`)
       await refuseOtherData(instance)
       const address = await instance.listen()
       context.say(`\n  Tidemark is up at ${address}  (reference: ${address}/docs)\n`)
-      const sample = await loadSample(instance)
-      // Every printed line has its answer, in every way to search. What an operator brought is not waited for.
-      if (sample.documents > 0 && instance.indexBacklog !== null) await waitForIndex(instance.indexBacklog, ended)
-      const greeted = { address, signInCode: instance.signInCodes.issue(sample.key), ...sample }
-      context.say(greeting(greeted))
-      const fault = options.open === true ? await openInBrowser(signInAddress(greeted)) : null
-      if (fault !== null) context.say(`Could not open a browser: ${fault}`)
+      await showSample(address).catch((error) => {
+        if (!isGone(error)) throw error
+        context.say(`  The sample has been deleted (${error.message}); Tidemark keeps running without it.`)
+      })
       await ended
       context.say('closing …')
     })
   })
 }
+
+/** An administrator may delete the sample as soon as the server is up, and so while it is loading. */
+const isGone = (error: unknown): error is TidemarkError =>
+  error instanceof TidemarkError && (error.code === 'not_found' || error.code === 'conflict')

@@ -1,5 +1,5 @@
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
-import { adminTokenHash } from './access/admin-token.ts'
+import { type AdminToken, adminTokenOf, adminTokenTold } from './access/admin-token.ts'
 import { Authenticator } from './access/authenticator.ts'
 import { RateLimits } from './access/rate-limits.ts'
 import { SharedRates } from './access/shared-rates.ts'
@@ -67,8 +67,8 @@ export interface Instance {
   readonly operator: Operator
   readonly ingest: Ingest
   readonly store: OpenStore['store']
-  /** The admin token, the one time it is made. */
-  readonly madeAdminToken: string | null
+  /** `told` is called when it was printed. */
+  readonly adminToken: Pick<AdminToken, 'made' | 'isUntold'> & { told(): Promise<void> }
   /** Codes that sign somebody in to the console. */
   readonly signInCodes: SignInCodes
   /** What the search index has not seen yet; null where this process has none. */
@@ -143,7 +143,7 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
   }
 
   // After all that can fail: a token that is made must come to be shown.
-  const token = await adminTokenHash(config.dataDir, config.adminToken)
+  const token = await adminTokenOf(config.dataDir, config.adminToken)
   const authenticator = new Authenticator(store.access, [{ hash: token.hash, principal: ownerOfLastResort }])
   operator.onChange(() => authenticator.forget())
   open.onForeignWrite((port) => {
@@ -230,7 +230,7 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
     operator,
     ingest,
     store,
-    madeAdminToken: token.made,
+    adminToken: { ...token, told: () => adminTokenTold(config.dataDir, token) },
     signInCodes,
     indexBacklog: search === null ? null : async () => (await search.indexing()).backlog,
     listen: () => app.listen({ host: config.host, port: config.port }),

@@ -5,7 +5,7 @@
  */
 
 import { pino } from 'pino'
-import { adminTokenHash } from '../../src/access/admin-token.ts'
+import { adminTokenOf } from '../../src/access/admin-token.ts'
 import { Authenticator } from '../../src/access/authenticator.ts'
 import { RateLimits } from '../../src/access/rate-limits.ts'
 import { UsageBook } from '../../src/access/usage-book.ts'
@@ -29,7 +29,7 @@ import { openSqliteStore } from '../../src/storage/sqlite/open-sqlite-store.ts'
 
 const [dataDir, token] = process.argv.slice(2) as [string, string]
 const { store } = await openSqliteStore(dataDir)
-const { hash } = await adminTokenHash(dataDir, token)
+const { hash } = await adminTokenOf(dataDir, token)
 const authenticator = new Authenticator(store.access, [
   { hash, principal: { kind: 'admin', keyId: null, name: null, role: 'owner' } },
 ])

@@ -3,14 +3,14 @@ import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { adminTokenHash, replaceAdminToken } from './admin-token.ts'
+import { adminTokenOf, adminTokenTold, replaceAdminToken } from './admin-token.ts'
 import { hashKey } from './keys.ts'
 
 test('of many that make a token at once one does, and all know its hash', async (t) => {
   for (let round = 0; round < 10; round++) {
     const folder = mkdtempSync(join(tmpdir(), 'tidemark-token-'))
     t.after(() => rmSync(folder, { recursive: true }))
-    const results = await Promise.all(Array.from({ length: 20 }, () => adminTokenHash(folder, null)))
+    const results = await Promise.all(Array.from({ length: 20 }, () => adminTokenOf(folder, null)))
     const made = results.flatMap((one) => one.made ?? [])
     assert.equal(made.length, 1)
     assert.ok(results.every(({ hash }) => hash === hashKey(made[0]!)))
@@ -22,10 +22,19 @@ test('of many that make a token at once one does, and all know its hash', async 
 test('a token that is set is used and not kept; a replaced one takes the place of the kept one', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'tidemark-token-'))
   t.after(() => rmSync(folder, { recursive: true }))
-  assert.deepEqual(await adminTokenHash(folder, 'a token of mine'), { hash: hashKey('a token of mine'), made: null })
+  assert.deepEqual(await adminTokenOf(folder, 'a token of mine'), {
+    hash: hashKey('a token of mine'),
+    made: null,
+    isUntold: false,
+  })
   assert.deepEqual(readdirSync(folder), [])
-  const { made } = await adminTokenHash(folder, null)
+  const first = await adminTokenOf(folder, null)
+  const { hash, made } = first
+  assert.deepEqual(await adminTokenOf(folder, null), { hash, made: null, isUntold: true })
+  await adminTokenTold(folder, first)
+  assert.deepEqual(await adminTokenOf(folder, null), { hash, made: null, isUntold: false })
   const next = await replaceAdminToken(folder)
   assert.notEqual(next, made)
-  assert.deepEqual(await adminTokenHash(folder, null), { hash: hashKey(next), made: null })
+  await adminTokenTold(folder, first)
+  assert.deepEqual(await adminTokenOf(folder, null), { hash: hashKey(next), made: null, isUntold: false })
 })

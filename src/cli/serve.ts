@@ -3,6 +3,7 @@ import type { Context } from './context.ts'
 import { refuseTakenPort } from './refuse-taken-port.ts'
 import { addSettingFlags, overridesFrom } from './setting-flags.ts'
 import { untilSignal, workThenClose } from './shutdown.ts'
+import { tellAdminToken } from './tell-admin-token.ts'
 
 export function serve(program: Command, context: Context): void {
   const command = program.command('serve').description('Run the server.')
@@ -13,10 +14,7 @@ export function serve(program: Command, context: Context): void {
     const instance = await openInstance(config)
     const ended = untilSignal()
     await workThenClose(instance, async () => {
-      // Before listening, which may still fail: the token is kept from now on and will not be shown again.
-      if (instance.madeAdminToken !== null) {
-        context.say(`admin token, shown only once: ${instance.madeAdminToken}`)
-      }
+      await tellAdminToken(instance, context.say)
       context.say(`Tidemark serves ${await instance.listen()}`)
       await ended
     })

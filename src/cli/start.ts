@@ -6,6 +6,7 @@ import { openInBrowser } from './open-in-browser.ts'
 import { refuseTakenPort } from './refuse-taken-port.ts'
 import { addSettingFlags, overridesFrom } from './setting-flags.ts'
 import { untilSignal, workThenClose } from './shutdown.ts'
+import { tellAdminToken } from './tell-admin-token.ts'
 import { waitForIndex } from './wait-for-index.ts'
 
 export function start(program: Command, context: Context): void {
@@ -39,8 +40,7 @@ export function start(program: Command, context: Context): void {
     }
 
     await workThenClose(instance, async () => {
-      // Before listening, which may still fail: the token is kept from now on and will not be shown again.
-      if (instance.madeAdminToken !== null) context.say(`\n  Admin token, shown only once: ${instance.madeAdminToken}`)
+      await tellAdminToken(instance, (text) => context.say(`\n  ${text}`))
       await refuseOtherData(instance)
       const address = await instance.listen()
       context.say(`\n  Tidemark is up at ${address}  (reference: ${address}/docs)\n`)

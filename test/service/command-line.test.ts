@@ -266,7 +266,7 @@ test('what a command prints is printed whole, however late it is read; who reads
 
 test('admin-token makes one that works after a restart, where none is set, and is in the audit log', async () => {
   const own = await startServer({ env: { TIDEMARK_ADMIN_TOKEN: '' } })
-  const [, made] = /admin token, shown only once: (tma_\S+)/.exec(own.stdout)!
+  const [, made] = /Admin token, shown only once: (tma_\S+)/.exec(own.stdout)!
   assert.equal((await own.as(made!, 'GET', '/admin/v1/datasets')).status, 200)
   const { code, stdout } = await own.tidemark(['admin-token'])
   assert.equal(code, 0)

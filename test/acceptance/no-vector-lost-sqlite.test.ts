@@ -20,7 +20,7 @@ test('chunks that an older version forgot are counted by doctor, and made up for
   store.close()
   assert.ok(changes > 0)
   const sick = (await world.server.tidemark(['doctor'])).stdout
-  assert.match(sick, new RegExp(`note +${changes} chunks have no vector and do not wait for one.*\n +do: .*serve`))
+  assert.match(sick, new RegExp(`note +${changes} chunks have no vector and are not queued for one.*\n +do: .*serve`))
   world.embedding.recover()
   await world.server.start()
   await until('the vectors are made', async () => (await world.indexing()).profiles[0].indexed_chunks === 20)

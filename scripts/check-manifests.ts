@@ -1,36 +1,237 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { existsSync, globSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
+import { ConfigError, readConfig } from '../src/settings/config.ts'
+import { auditEntries, auditObjects, auditProtection, auditRelease } from './audit-manifests.ts'
+import {
+  composeFiles,
+  deployFolder,
+  type KubernetesObject,
+  objectsIn,
+  type Process,
+  processesIn,
+  processesOf,
+  unitProcess,
+} from './deployed.ts'
+import { Chart, deployCheck } from './helm.ts'
+import { renderAll } from './render-manifests.ts'
 
 /**
- * Whether the manifests for Kubernetes are such as it takes: by `kubernetes-validate`, which has its schemas with it. It comes from the
- * Python Package Index by `pip`, once, beside other temporary files; where it cannot be had that is said, and nothing is checked.
+ * Checks that Kubernetes, compose and systemd accept the files in deploy/, and that these start Tidemark with existing
+ * settings, request existing routes, and give processes no more rights than they need. helm renders the manifests for
+ * several sets of values, and `kubernetes-validate` (from `pip`) checks them with its own schemas. Programs are
+ * installed once, in the folder for temporary files. If Go, pip or systemd-analyze is missing, that is reported and its
+ * checks are skipped.
  */
-const version = '1.37.0'
-const installed = join(tmpdir(), `tidemark-kubernetes-validate-${version}-${userInfo().uid}`)
+const root = join(deployFolder, '..')
+/** Variables for other programs: the S3 client, Node, the C library, and OpenTelemetry. */
+const otherVariables =
+  /^(OTEL_EXPORTER_OTLP_ENDPOINT|AWS_(ACCESS_KEY_ID|SECRET_ACCESS_KEY|REGION)|NODE_EXTRA_CA_CERTS|NODE_COMPILE_CACHE|MALLOC_ARENA_MAX|NODE_OPTIONS)$/
 
-const missing = get()
-if (missing !== null) {
-  console.log(`left out: kubernetes-validate cannot be had here: ${missing}`)
-  process.exit(0)
+/** The exposure by systemd-analyze, in tenths of its scale from 0 to 10. */
+const exposureMost = 20
+
+const faults: string[] = []
+const leftOut: string[] = []
+let checked = 0
+
+const validator = getValidator()
+if (validator === null) leftOut.push('schemas of Kubernetes: kubernetes-validate cannot be had here')
+const routes = new Set(Object.keys(described().paths))
+
+const program = deployCheck()
+if (program === null) {
+  leftOut.push('the charts: there is no Go here, which builds the check of them')
+  for (const name of ['backing', 'migrate', 'tidemark']) {
+    checkManifests(`kubernetes/${name}.yaml`, readFileSync(join(deployFolder, 'kubernetes', `${name}.yaml`), 'utf8'))
+  }
+} else checkCharts(program)
+
+checkCompose(program)
+checkUnit()
+
+for (const fault of faults) console.error(fault)
+for (const what of leftOut) console.log(`left out: ${what}`)
+console.log(`${checked} manifests, compose files and units, ${faults.length} faults`)
+process.exit(faults.length === 0 && checked > 0 ? 0 : 1)
+
+function checkCharts(program: string): void {
+  for (const [path, text] of renderAll(program)) {
+    if (readFileSync(join(deployFolder, path), 'utf8') !== text) {
+      faults.push(`deploy/${path} is not what the charts make: run node scripts/render-manifests.ts`)
+    }
+  }
+  const tidemark = new Chart(program, join(deployFolder, 'helm/tidemark'))
+  const backing = new Chart(program, join(deployFolder, 'helm/backing'))
+  const values = (path: string): readonly string[] => ['--values', join(deployFolder, path)]
+  const sets: readonly [string, Chart, readonly string[], readonly Audit[]][] = [
+    ['the defaults of tidemark', tidemark, [], [auditProtection]],
+    ['tidemark as in deploy/kubernetes', tidemark, values('kubernetes/values.yaml'), [auditProtection, auditRelease]],
+    [
+      'tidemark with everything',
+      tidemark,
+      values('helm/tidemark/ci/everything.yaml'),
+      [auditProtection, auditRelease, auditEntries],
+    ],
+    ['tidemark with nothing', tidemark, values('helm/tidemark/ci/nothing.yaml'), []],
+    ['the defaults of backing', backing, [], [auditProtection]],
+  ]
+  for (const [name, chart, args, audits] of sets) {
+    const words = chart.lint(...args)
+    if (words !== null) faults.push(`${name}: helm lint: ${words}`)
+    const rendered = chart.render('tidemark', ...args)
+    if ('refused' in rendered) faults.push(`${name}: helm template: ${rendered.refused}`)
+    else checkManifests(name, rendered.text, audits)
+  }
+  const refused: readonly string[] = [
+    'image.tag=latest',
+    'databse.host=db',
+    'database.port=0',
+    'database.sslMode=prefer',
+    'search.urls={https://user:password@search:9200}',
+    'settings.TIDEMARK_ADMIN_TOKEN=secret',
+    'settings.TIDEMARK_SEARCH_URL=http://search',
+    'settings.LOG_LEVEL=info',
+    'api.dataSize=much',
+    'api.resources.limits=null',
+  ]
+  for (const wrong of refused) {
+    if (!('refused' in tidemark.render('tidemark', '--set', wrong))) faults.push(`the chart takes the value ${wrong}`)
+  }
+  const [one, other] = ['info', 'debug'].map((level) =>
+    tidemark.render('tidemark', '--set', `settings.TIDEMARK_LOG_LEVEL=${level}`),
+  )
+  if (rollOf(one!) === rollOf(other!)) faults.push('pods of the chart do not change with the settings')
 }
-const files = globSync(join(import.meta.dirname, '..', 'deploy', 'kubernetes', '*.yaml'))
-if (files.length === 0) throw new Error('there are no manifests in deploy/kubernetes')
-const env = { PATH: process.env.PATH ?? '', PYTHONPATH: installed }
-const { status } = spawnSync('python3', ['-m', 'kubernetes_validate', '--strict', ...files], { stdio: 'inherit', env })
-process.exit(status ?? 1)
 
-function get(): string | null {
-  if (existsSync(installed)) return null
+/** The template of the api pods: a change of it replaces them. */
+function rollOf(rendered: ReturnType<Chart['render']>): string {
+  if ('refused' in rendered) throw new Error(rendered.refused)
+  const api = objectsIn(rendered.text).find(
+    ({ kind, metadata }) => kind === 'Deployment' && metadata.name.endsWith('-api'),
+  )
+  return JSON.stringify(api!.spec!.template)
+}
+
+type Audit = (objects: readonly KubernetesObject[]) => string[]
+
+function checkManifests(name: string, text: string, audits: readonly Audit[] = []): void {
+  const objects = objectsIn(text)
+  checked += objects.length
+  const monitors = objects.filter(({ kind }) => kind === 'ServiceMonitor').length
+  for (const fault of [...auditObjects(objects, routes), ...audits.flatMap((audit) => audit(objects))]) {
+    faults.push(`${name}: ${fault}`)
+  }
+  for (const process of processesIn(objects)) checkProcess(name, process)
+  if (validator === null) return
+  const folder = mkdtempSync(join(tmpdir(), 'tidemark-manifests-'))
+  try {
+    const path = join(folder, 'manifests.yaml')
+    writeFileSync(path, text)
+    const env = { PATH: process.env.PATH ?? '', PYTHONPATH: validator }
+    const { status, stdout, stderr } = spawnSync('python3', ['-m', 'kubernetes_validate', '--strict', path], {
+      encoding: 'utf8',
+      env,
+    })
+    const words = `${stdout}${stderr}`
+    const passed = words.match(/ passed for resource /g)?.length ?? 0
+    if (status !== 0 || passed + monitors !== objects.length) {
+      faults.push(
+        `${name}: ${words
+          .split('\n')
+          .filter((line) => !line.startsWith('INFO'))
+          .join('\n')}`,
+      )
+    }
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+function checkProcess(file: string, { where, environment, secretFiles }: Process): void {
+  try {
+    const { roles } = readConfig(environment)
+    const isOwner = environment.TIDEMARK_ADMIN_TOKEN !== undefined && environment.TIDEMARK_ADMIN_TOKEN !== 'none'
+    if (isOwner && !roles.includes('api')) faults.push(`${file}, ${where}: has the admin token, which only api needs`)
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    for (const fault of error.faults) faults.push(`${file}, ${where}: ${fault}`)
+  }
+  for (const name of Object.keys(environment)) {
+    if (!name.startsWith('TIDEMARK_') && !otherVariables.test(name))
+      faults.push(`${file}, ${where}: nothing reads ${name}`)
+  }
+  for (const [name, path] of Object.entries(secretFiles)) {
+    if (!/^\/[\w./-]+$/.test(path)) faults.push(`${file}, ${where}: ${name} is ${path}, which is no path`)
+  }
+}
+
+/** Makes the checks of docker compose's config command, without docker. */
+function checkCompose(program: string | null): void {
+  if (program === null) leftOut.push('the schema of compose files: there is no Go here, which builds its check')
+  for (const file of composeFiles()) {
+    checked++
+    const path = join(deployFolder, file.name)
+    if (program !== null) {
+      const { status, stderr } = spawnSync(program, ['compose', path], { encoding: 'utf8' })
+      if (status !== 0) faults.push(`${file.name}: ${stderr}`)
+    }
+    const processes = processesOf(file)
+    if (processes.length === 0) faults.push(`${file.name}: has no process of Tidemark: the check itself is broken`)
+    for (const process of processes) checkProcess(file.name, process)
+    for (const [name, service] of Object.entries(file.services)) {
+      const fault = (words: string) => faults.push(`${file.name}: ${name} ${words}`)
+      const { image, healthcheck, deploy } = service
+      const limits = deploy?.resources?.limits
+      if (limits?.memory === undefined || limits.cpus === undefined) fault('has no limit of memory and CPU')
+      if (image !== undefined && !/:[\w.-]*\d\.\d[\w.-]*(@sha256:\w+)?$/.test(image))
+        fault(`has the floating tag ${image}`)
+      // Processes that end need no health check.
+      const ends = Object.values(file.services).some(
+        ({ depends_on: others = {} }) => others[name]?.condition === 'service_completed_successfully',
+      )
+      if (!ends && healthcheck?.test === undefined) fault('has no health check')
+      for (const [, route] of JSON.stringify(healthcheck ?? {}).matchAll(/:8080(\/\w*)/g)) {
+        if (!routes.has(route!)) fault(`asks for ${route}, which is no route`)
+      }
+    }
+  }
+}
+
+function checkUnit(): void {
+  checked++
+  const path = join(deployFolder, 'tidemark.service')
+  checkProcess('tidemark.service', unitProcess())
+  const args = ['security', '--offline=true', '--no-pager', `--threshold=${exposureMost}`, path]
+  const { status, stdout, stderr, error } = spawnSync('systemd-analyze', args, { encoding: 'utf8' })
+  if (error !== undefined) leftOut.push(`the unit of systemd: ${error.message}`)
+  else if (status !== 0)
+    faults.push(`tidemark.service: systemd-analyze security: ${stderr}${stdout.trim().split('\n').at(-1)}`)
+}
+
+/** The API description of the server. */
+function described(): { readonly paths: Readonly<Record<string, unknown>> } {
+  const text = execFileSync(process.execPath, ['bin/tidemark.js', 'openapi'], {
+    cwd: root,
+    encoding: 'utf8',
+    maxBuffer: 2 ** 26,
+  })
+  return JSON.parse(text) as ReturnType<typeof described>
+}
+
+function getValidator(): string | null {
+  const version = '1.37.0'
+  const installed = join(tmpdir(), `tidemark-kubernetes-validate-${version}-${userInfo().uid}`)
+  if (existsSync(installed)) return installed
   const folder = mkdtempSync(`${installed}.`)
   try {
-    const wanted = ['--quiet', '--target', folder, `kubernetes-validate==${version}`]
-    execFileSync('python3', ['-m', 'pip', 'install', ...wanted], { stdio: ['ignore', 'ignore', 'pipe'] })
+    const options = ['--quiet', '--target', folder, `kubernetes-validate==${version}`]
+    execFileSync('python3', ['-m', 'pip', 'install', ...options], { stdio: ['ignore', 'ignore', 'pipe'] })
     if (!existsSync(installed)) renameSync(folder, installed)
+    return installed
+  } catch {
     return null
-  } catch (error) {
-    return error instanceof Error ? error.message.split('\n')[0]! : String(error)
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }

@@ -1,0 +1,8 @@
+// Package scheme: a scheme without the types of Kubernetes, which take long to build and are not needed to render.
+package scheme
+
+import "k8s.io/apimachinery/pkg/runtime"
+
+var Scheme = runtime.NewScheme()
+
+func AddToScheme(*runtime.Scheme) error { return nil }

@@ -1,146 +1,83 @@
 /**
- * Documents of 62 words are put in by `tidemark import` beside a server that is asked for words meanwhile.
+ * `tidemark import` of documents of 62 words, beside a server that answers keyword searches meanwhile.
  *
- *   npm run bench -- import [--documents 100000] [--vectors] [--opensearch]
+ *   npm run bench -- import [DOCUMENTS] [--vectors]      default: 100000
  *
- * First 5,000 documents are there and searched in quiet. Told: what is stored and what is found by words in a second while
- * the import runs, how long after being stored a document is found (looked at every second), what searches take beside it and
- * afterwards, and the memory of the server then and after a restart. Aims: found within 60 s of being stored, searches at most
- * 1.3 times quiet, memory at most 1.3 times that after a restart. Quiet is before the import, and at its end, when there is
- * that much more to search. `--vectors` makes them as well: then searches are looked at while they are made, for a minute. `--opensearch` sends the same lines to an OpenSearch of one node afterwards (a JDK
- * and Maven bring it), as bulks by words alone, and compares how many documents a second are found at the end.
+ * First 5,000 documents are searched on the idle server. Aims: every document is found within 60 s of being stored,
+ * searches take at most 1.3 times as long as on the idle server, and memory is at most 1.3 times that after a restart.
+ * The idle server is measured again at the end, when there is more to search. `--vectors` makes vectors too, and
+ * measures a minute more while they are made.
  */
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createWriteStream, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { importByBulk } from './import/bulk.ts'
+import { noVectors } from '../test/acceptance/harness.ts'
+import { type Client, parsed } from './support/client.ts'
 import { vocabulary } from './support/documents.ts'
-import { linesNowAndThen } from './support/lines-now-and-then.ts'
-import { percentile } from './support/percentile.ts'
-import { ServerProcess } from './support/server-process.ts'
+import { memoryPartsOf } from './support/process-figures.ts'
+import { progress } from './support/progress.ts'
+import { ServerProcess, tidemark } from './support/server-process.ts'
+import { quantile } from './support/times.ts'
 
-const restFile = 'rest.ndjson'
 const bodyWords = 62
 const documentsBefore = 5000
-const probesAlone = 500
+const probesInQuiet = 500
 const probeEveryMs = 10
 const lookEveryMs = 1000
-const withVectorsMs = 60_000
-/** By then the thread that has read much for the index is let go. */
-const restMs = 15_000
+const besideVectorsMs = 60_000
 
 export async function run(args: readonly string[]): Promise<void> {
-  const { values } = parseArgs({
+  const { values, positionals } = parseArgs({
     args: [...args],
-    options: {
-      documents: { type: 'string', default: '100000' },
-      vectors: { type: 'boolean', default: false },
-      opensearch: { type: 'boolean', default: false },
-    },
+    allowPositionals: true,
+    options: { vectors: { type: 'boolean', default: false } },
   })
-  if (!values.vectors) {
-    process.env.TIDEMARK_EMBEDDING_URL = 'http://127.0.0.1:9/v1'
-    process.env.TIDEMARK_EMBEDDING_MODEL = 'none'
-  }
-  const folder = mkdtempSync(join(tmpdir(), 'tidemark-bench-'))
+  const folder = mkdtempSync(join(tmpdir(), 'bench-import-'))
   try {
-    const documents = Number(values.documents)
-    const foundPerSecond = await measure(folder, documents, values.vectors)
-    if (!values.opensearch) return
-    const byBulk = await importByBulk(join(folder, restFile), documents)
-    console.log(
-      `from the first line until all are found by words: ${foundPerSecond.toFixed(0)} documents a second, beside searches; ` +
-        `OpenSearch by bulks, with nothing beside it, ${byBulk.toFixed(0)}: ${(foundPerSecond / byBulk).toFixed(2)} of it`,
-    )
+    await measure(folder, Number(positionals[0] ?? 100_000), values.vectors)
   } finally {
     rmSync(folder, { recursive: true })
   }
 }
 
-/** Documents that were found in a second, from the first line to the last. */
-async function measure(folder: string, documents: number, vectors: boolean): Promise<number> {
-  const first = join(folder, 'first.ndjson')
-  const rest = join(folder, restFile)
+async function measure(folder: string, documents: number, makesVectors: boolean): Promise<void> {
+  const env = makesVectors ? {} : noVectors
+  const [first, rest] = [join(folder, 'first.ndjson'), join(folder, 'rest.ndjson')]
   await write(first, 0, documentsBefore)
   await write(rest, documentsBefore, documentsBefore + documents)
-  let server = await ServerProcess.start(folder, false)
+  let server = await ServerProcess.start(folder, env)
   try {
     const { consumer } = await server.prepare()
-    await importFile(folder, first)
-    while ((await server.index()).documents < documentsBefore) await delay(100)
-    const probe = prober(server, consumer)
-    // What is compiled with the first searches is not what they take.
+    await importFile(folder, env, first)
+    while ((await server.index()).indexed_documents < documentsBefore) await delay(100)
+    const probe = prober(consumer)
+    // Warms up.
     await inQuiet(probe)
-    const quiet = await inQuiet(probe)
-
-    const report = linesNowAndThen()
-    const startedAt = performance.now()
-    const seconds = () => (performance.now() - startedAt) / 1000
-    const looks: Look[] = []
-    let storedAfter = Number.NaN
-    const importing = importFile(folder, rest).then(() => {
-      storedAfter = seconds()
-    })
-    const looking = (async () => {
-      for (let found = 0; found < documents; await delay(lookEveryMs)) {
-        const { documents: searchable, pending } = await server.index()
-        found = searchable - documentsBefore
-        looks.push({ at: seconds(), found, stored: found + pending })
-        report(
-          `${found} of ${documents} documents are found by words${Number.isNaN(storedAfter) ? '' : ', all are stored'}`,
-        )
-      }
-    })()
-    const during: number[] = []
-    const after: number[] = []
-    let isFound = false
-    looking.then(() => {
-      isFound = true
-    })
-    while (!isFound) {
-      ;(Number.isNaN(storedAfter) ? during : after).push(await probe())
-      await delay(probeEveryMs)
-    }
-    await Promise.all([importing, looking])
-
-    const foundAtEnd = looks.findLast(({ at }) => at <= storedAfter)?.found ?? 0
-    const last = looks.at(-1)!
-    console.log(`stored: ${(documents / storedAfter).toFixed(0)} documents a second`)
-    console.log(
-      `found by words: ${(foundAtEnd / storedAfter).toFixed(0)} a second during the import, ` +
-        `${((documents - foundAtEnd) / (last.at - storedAfter)).toFixed(0)} after it; the last ${(last.at - storedAfter).toFixed(1)} s after it was stored`,
-    )
-    console.log(`longest from stored to found, throughout: ${longestWait(looks).toFixed(1)} s (aim 60)`)
-    const quietAfter = await inQuiet(probe)
-    const middle = (times: readonly number[]) => `${percentile(times, 0.5).toFixed(1)} ms`
-    console.log(`in quiet: p50 ${middle(quiet)} before, ${middle(quietAfter)} with all documents`)
-    tell('while documents are stored', during, quiet, quietAfter)
-    tell('while the last are made searchable', after, quiet, quietAfter)
-    if (vectors) {
+    const before = await inQuiet(probe)
+    const { during, after } = await importBeside(server, () => importFile(folder, env, rest), documents, probe)
+    const quiet = [before, await inQuiet(probe)]
+    console.log(`searches in quiet: p50 ${quiet.map((one) => ms(one, 0.5)).join(' before, ')} with all documents`)
+    report('while documents are stored', during, quiet)
+    report('while the last are made searchable', after, quiet)
+    if (makesVectors) {
       const beside: number[] = []
-      for (const until = performance.now() + withVectorsMs; performance.now() < until; await delay(probeEveryMs)) {
+      for (const until = performance.now() + besideVectorsMs; performance.now() < until; await delay(probeEveryMs)) {
         beside.push(await probe())
       }
-      tell('while vectors are made', beside, quiet, quietAfter)
+      report('while vectors are made', beside, quiet)
     }
-    const atOnce = (await server.memory())!.anonymousMb
-    await delay(restMs)
-    const { anonymousMb } = (await server.memory())!
-    const { memoryMb } = await server.index()
+    const { serverMb } = memoryPartsOf(server.pid)
     await server.stop()
-    server = await ServerProcess.start(folder, false)
-    const again = prober(server, consumer)
-    for (let i = 0; i < probesAlone; i++) await again()
-    const restarted = (await server.memory())!.anonymousMb
+    server = await ServerProcess.start(folder, env)
+    await inQuiet(prober((await server.prepare()).consumer))
+    const restarted = memoryPartsOf(server.pid).serverMb
     console.log(
-      `memory after the import ${atOnce.toFixed(0)} MB, ${restMs / 1000} s later ${anonymousMb.toFixed(0)} (the index ${memoryMb.toFixed(0)}), ` +
-        `after a restart ${restarted.toFixed(0)}: ${(atOnce / restarted).toFixed(2)} and ${(anonymousMb / restarted).toFixed(2)} times (aim 1.3)`,
+      `memory of the server ${serverMb.toFixed(0)} MB, after a restart ${restarted.toFixed(0)}: ` +
+        `${(serverMb / restarted).toFixed(2)} times (aim 1.3)`,
     )
-    return documents / last.at
   } finally {
     await server.stop()
   }
@@ -152,37 +89,77 @@ interface Look {
   readonly found: number
 }
 
-/** At each look, of the first document that is not found yet: since when it is stored. */
+/** Searches during the import, and after it until all documents are found. */
+async function importBeside(
+  server: ServerProcess,
+  runImport: () => Promise<void>,
+  documents: number,
+  probe: () => Promise<number>,
+): Promise<{ during: number[]; after: number[] }> {
+  const startedMs = performance.now()
+  const seconds = () => (performance.now() - startedMs) / 1000
+  let storedAfter = Number.NaN
+  const importing = runImport().then(() => {
+    storedAfter = seconds()
+  })
+  const looks: Look[] = []
+  const looking = (async () => {
+    for (let found = 0; found < documents; await delay(lookEveryMs)) {
+      const { indexed_documents, pending_documents } = await server.index()
+      found = indexed_documents - documentsBefore
+      looks.push({ at: seconds(), found, stored: found + pending_documents })
+      progress(`${found} of ${documents} documents are found by words`)
+    }
+    progress('')
+    return true
+  })()
+  const [during, after]: [number[], number[]] = [[], []]
+  let isFound = false
+  looking.then((found) => {
+    isFound = found
+  })
+  while (!isFound) {
+    ;(Number.isNaN(storedAfter) ? during : after).push(await probe())
+    await delay(probeEveryMs)
+  }
+  await Promise.all([importing, looking])
+  const last = looks.at(-1)!.at
+  console.log(
+    `stored ${(documents / storedAfter).toFixed(0)} documents a second, found by words ${(documents / last).toFixed(0)}; ` +
+      `the longest from stored to found ${longestWait(looks).toFixed(1)} s (aim 60)`,
+  )
+  return { during, after }
+}
+
+/** For each sample, how long the first document that is not found yet has been stored. */
 const longestWait = (looks: readonly Look[]): number =>
   Math.max(...looks.map(({ at, found }) => at - (looks.find(({ stored }) => stored > found)?.at ?? at)))
 
-function tell(when: string, times: readonly number[], ...quiet: readonly (readonly number[])[]): void {
+const sorted = (times: readonly number[]): number[] => times.toSorted((a, b) => a - b)
+const ms = (times: readonly number[], share: number): string => `${quantile(sorted(times), share).toFixed(1)} ms`
+
+function report(when: string, times: readonly number[], quiet: readonly (readonly number[])[]): void {
   if (times.length === 0) return
-  const against = (p: number): string => {
-    const value = percentile(times, p)
-    return `${value.toFixed(1)} ms, ${quiet.map((one) => (value / percentile(one, p)).toFixed(2)).join(' and ')} times quiet`
+  const against = (share: number): string => {
+    const ratios = quiet.map((one) => (quantile(sorted(times), share) / quantile(sorted(one), share)).toFixed(2))
+    return `${ms(times, share)}, ${ratios.join(' and ')} times quiet`
   }
   console.log(`${times.length} searches ${when}: p50 ${against(0.5)} (aim 1.3); p99 ${against(0.99)}`)
 }
 
 async function inQuiet(probe: () => Promise<number>): Promise<number[]> {
   const times: number[] = []
-  for (; times.length < probesAlone; await delay(probeEveryMs)) times.push(await probe())
+  for (; times.length < probesInQuiet; await delay(probeEveryMs)) times.push(await probe())
   return times
 }
 
-async function importFile(folder: string, file: string): Promise<void> {
-  const launcher = new URL('../bin/tidemark.js', import.meta.url).pathname
-  const child = spawn(process.execPath, [launcher, 'import', file], {
-    env: { ...process.env, TIDEMARK_DATA_DIR: folder },
-    stdio: ['ignore', 'ignore', 'inherit'],
-  })
-  const [code] = await once(child, 'exit')
+async function importFile(folder: string, env: Readonly<Record<string, string>>, file: string): Promise<void> {
+  const [code] = await once(tidemark(['import', file], folder, env, 'ignore'), 'exit')
   if (code !== 0) throw new Error(`tidemark import ended with ${code}`)
 }
 
-/** Asks for one, two or three words in turn. */
-function prober(server: ServerProcess, key: string): () => Promise<number> {
+/** Searches for one, two and three words in turn. */
+function prober(client: Client): () => Promise<number> {
   let number = 0
   return async () => {
     number++
@@ -190,9 +167,9 @@ function prober(server: ServerProcess, key: string): () => Promise<number> {
       { length: 1 + (number % 3) },
       (_, i) => vocabulary[(number * 7 + i * 13) % vocabulary.length],
     )
-    const startedAt = performance.now()
-    await server.call(key, 'POST', '/v1/search/keyword', JSON.stringify({ query: words.join(' ') }))
-    return performance.now() - startedAt
+    const startedMs = performance.now()
+    parsed(await client.send('POST', '/v1/search/keyword', JSON.stringify({ query: words.join(' ') })))
+    return performance.now() - startedMs
   }
 }
 
@@ -207,7 +184,7 @@ function line(number: number): string {
   let state = number + 1
   const words = Array.from({ length: bodyWords }, (_, i) => {
     state = (state * 1_103_515_245 + 12_345) % 2_147_483_648
-    // Some words are everywhere, most are rare, as in a language.
+    // Some words are everywhere and most are rare, as in a language.
     return i % 4 === 0 ? `w${(state >>> 4) % 200_000}` : vocabulary[(state >>> 8) % vocabulary.length]
   })
   return JSON.stringify({

@@ -1,119 +1,104 @@
 /**
- * Documents a second into a durable store over HTTP, against bare inserts of the same rows into a copy of the same
- * database in the same run; how that changes with what is stored; and the memory of the server during one long stream.
+ * Documents per second into a durable store over HTTP, beside plain inserts of the same rows into a copy of the same
+ * database, and how that changes with the number of stored documents.
  *
- *   npm run bench -- ingest [--stored 10000,1000000] [--measure 5000] [--rounds 5] [--whole] [--keep FOLDER]
+ *   npm run bench -- ingest [STORED…] [--measure 5000] [--rounds 5] [--folder FOLDER]      default: 10000 and 100000 stored
  *
- * A figure is the best of some rounds, ours and the bare one alike: other work on the machine only ever takes away.
- * `--whole` measures the whole instance, which makes its search index and vectors at the same time; without it the
- * content side alone. `--keep` uses that folder and leaves it, filled, for another run.
+ * The server also indexes for keyword search, as every instance does; it makes no vectors, which would take far longer
+ * than all else. A figure is the best of some rounds, on both sides, because other work on the machine only slows them
+ * down. FOLDER is kept.
  */
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { type Figure, insertRows, newestSequence, readRows } from './support/bare-inserts.ts'
+import { noVectors } from '../test/acceptance/harness.ts'
+import { type Figure, insertRows, newestSequence, readRows } from './ingest/bare-inserts.ts'
+import { cpuSeconds, memoryOf } from './support/process-figures.ts'
 import { sendBatches, sendStream } from './support/send-documents.ts'
 import { ServerProcess } from './support/server-process.ts'
 
+const batchDocuments = 500
 const widths = [9, 18, 18, 18, 18, 22]
-const text = ({ perSecond, cpuMs }: Figure): string => `${perSecond.toFixed(0)} (${cpuMs.toFixed(0)})`
+const cell = ({ perSecond, cpuMs }: Figure): string => `${perSecond.toFixed(0)} (${cpuMs.toFixed(0)})`
+const line = (cells: readonly string[]): string => cells.map((one, i) => one.padStart(widths[i]!)).join('')
 
 export async function run(args: readonly string[]): Promise<void> {
-  const options = {
-    stored: { type: 'string', default: '10000,1000000' },
-    measure: { type: 'string', default: '5000' },
-    rounds: { type: 'string', default: '5' },
-    whole: { type: 'boolean', default: false },
-    keep: { type: 'string' },
-  } as const
-  const { values } = parseArgs({ args: [...args], options })
-  const measured = Number(values.measure)
-  const rounds = Number(values.rounds)
-  const folder = values.keep ?? mkdtempSync(join(tmpdir(), 'tidemark-bench-'))
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      measure: { type: 'string', default: '5000' },
+      rounds: { type: 'string', default: '5' },
+      folder: { type: 'string' },
+    },
+  })
+  const [documents, rounds] = [Number(values.measure), Number(values.rounds)]
+  const folder = values.folder ?? mkdtempSync(join(tmpdir(), 'bench-ingest-'))
   mkdirSync(folder, { recursive: true })
-  const database = join(folder, 'tidemark.sqlite')
-  console.log(values.whole ? 'the whole instance, search index and vectors included' : 'the content side alone')
-  console.log('documents a second; in brackets processor time in ms for 1000 documents')
-  console.log(
-    ['stored', 'JSON, 1 sender', 'JSON, 4 senders', 'NDJSON stream', 'bare inserts', 'shares of bare']
-      .map((name, i) => name.padStart(widths[i]!))
-      .join(''),
-  )
-
-  let next = 0
+  console.log('documents a second; in brackets ms of CPU for 1000 documents')
+  console.log(line(['stored', 'JSON, 1 sender', 'JSON, 4 senders', 'NDJSON stream', 'bare inserts', 'shares of bare']))
   try {
-    for (const stored of values.stored.split(',').map(Number)) {
-      next = await fill(folder, next, stored, !values.whole)
-      const copy = join(folder, 'copy.sqlite')
-      // One database for the service and one for the bare inserts, the same to the byte.
-      copyFileSync(database, copy)
-      const server = await ServerProcess.start(folder, !values.whole)
-      const { collector } = await server.prepare()
-      const before = newestSequence(database)
-      const step = (): { from: number; to: number } => {
-        next += measured
-        return { from: next - measured, to: next }
-      }
-      const best = async (send: (range: { from: number; to: number }) => Promise<number>): Promise<Figure> => {
-        const figures: Figure[] = []
-        for (let round = 0; round < rounds; round++) {
-          const cpuBefore = await server.cpuMs()
-          const perSecond = await send(step())
-          figures.push({ perSecond, cpuMs: ((await server.cpuMs()) - cpuBefore) / (measured / 1000) })
-        }
-        return bestOf(figures)
-      }
-      const stream = await best((range) => sendStream(server, collector, range))
-      const one = await best((range) => sendBatches(server, collector, range, 1))
-      const four = await best((range) => sendBatches(server, collector, range, 4))
-      await server.stop()
-      const rows = readRows(database, before, 500)
-      const perRound = Math.ceil(measured / 500)
-      const bare = bestOf(
-        Array.from({ length: rounds }, (_, i) => insertRows(copy, rows.slice(i * perRound, (i + 1) * perRound))),
-      )
-      const shares = [one, four, stream].map((each) => `${((100 * each.perSecond) / bare.perSecond).toFixed(0)} %`)
-      const cells = [String(stored), ...[one, four, stream, bare].map(text), shares.join(' / ')]
-      console.log(cells.map((cell, i) => cell.padStart(widths[i]!)).join(''))
-      for (const suffix of ['', '-wal', '-shm']) rmSync(copy + suffix, { force: true })
+    for (const stored of positionals.length === 0 ? [10_000, 100_000] : positionals.map(Number)) {
+      const figures = await measure(folder, stored, documents, rounds)
+      const bare = figures.at(-1)!
+      const shares = figures.slice(0, -1).map((one) => `${((100 * one.perSecond) / bare.perSecond).toFixed(0)} %`)
+      console.log(line([String(stored), ...figures.map(cell), shares.join(' / ')]))
     }
   } finally {
-    if (values.keep === undefined) rmSync(folder, { recursive: true })
+    if (values.folder === undefined) rmSync(folder, { recursive: true })
   }
 }
 
-/** Speed and processor time each at its best. */
-function bestOf(figures: readonly Figure[]): Figure {
-  return {
-    perSecond: Math.max(...figures.map((one) => one.perSecond)),
-    cpuMs: Math.min(...figures.map((one) => one.cpuMs)),
+/** With one sender, with four, as a stream, and as plain inserts. */
+async function measure(folder: string, stored: number, documents: number, rounds: number): Promise<Figure[]> {
+  const database = join(folder, 'tidemark.sqlite')
+  const copy = join(folder, 'copy.sqlite')
+  await fill(folder, stored)
+  // One database for the service and a byte-for-byte copy for the plain inserts.
+  copyFileSync(database, copy)
+  const before = newestSequence(database)
+  const server = await ServerProcess.start(folder, noVectors)
+  const { collector } = await server.prepare()
+  let next = before
+  const best = async (send: (range: { from: number; to: number }) => Promise<number>): Promise<Figure> => {
+    const figures: Figure[] = []
+    for (let round = 0; round < rounds; round++) {
+      const cpuBefore = cpuSeconds(server.pid)
+      const perSecond = await send({ from: next, to: next + documents })
+      next += documents
+      figures.push({ perSecond, cpuMs: (1000 * (cpuSeconds(server.pid) - cpuBefore)) / (documents / 1000) })
+    }
+    return bestOf(figures)
   }
+  const stream = await best((range) => sendStream(collector, range))
+  const one = await best((range) => sendBatches(collector, range, 1))
+  const four = await best((range) => sendBatches(collector, range, 4))
+  await server.stop()
+  const rows = readRows(database, before, batchDocuments)
+  const perRound = Math.ceil(documents / batchDocuments)
+  const bare = Array.from({ length: rounds }, (_, i) => insertRows(copy, rows.slice(i * perRound, (i + 1) * perRound)))
+  for (const suffix of ['', '-wal', '-shm']) rmSync(copy + suffix, { force: true })
+  return [one, four, stream, bestOf(bare)]
 }
 
-/** Fills up to `stored` documents by one stream of lines, and tells what that took. */
-async function fill(folder: string, from: number, stored: number, alone: boolean): Promise<number> {
-  const server = await ServerProcess.start(folder, alone)
+/** The best speed and the best CPU time. */
+const bestOf = (figures: readonly Figure[]): Figure => ({
+  perSecond: Math.max(...figures.map(({ perSecond }) => perSecond)),
+  cpuMs: Math.min(...figures.map(({ cpuMs }) => cpuMs)),
+})
+
+/** Sends documents until `stored` are there, as one stream. */
+async function fill(folder: string, stored: number): Promise<void> {
+  const server = await ServerProcess.start(folder, noVectors)
   try {
     const { collector } = await server.prepare()
-    if (stored <= from) return from
-    let anonymousMb = 0
-    const sampling = setInterval(async () => {
-      anonymousMb = Math.max(anonymousMb, (await server.memory())?.anonymousMb ?? 0)
-    }, 200)
-    const perSecond = await sendStream(server, collector, { from, to: stored })
-    clearInterval(sampling)
-    const memory = await server.memory()
-    const index = alone ? null : await server.index()
-    const told =
-      (memory === null
-        ? 'unknown here'
-        : `${memory.peakMb.toFixed(0)} MB, not file-backed ${anonymousMb.toFixed(0)} MB`) +
-      (index === null
-        ? ''
-        : `; at the end the index holds ${index.documents} documents in ${index.memoryMb.toFixed(0)} MB`)
-    console.log(`(a stream of ${stored - from} lines: ${perSecond.toFixed(0)} a second; peak memory ${told})`)
-    return stored
+    const from = newestSequence(join(folder, 'tidemark.sqlite'))
+    if (stored <= from) return
+    const perSecond = await sendStream(collector, { from, to: stored })
+    console.log(
+      `(a stream of ${stored - from} documents: ${perSecond.toFixed(0)} a second; then ${memoryOf(server.pid)})`,
+    )
   } finally {
     await server.stop()
   }

@@ -1,33 +1,32 @@
 /**
- * Tidemark beside OpenSearch, over HTTP, where users stand: the same documents, queries and filters, and the same shown of
- * each result (title, columns, 500 characters around the match, highlights where asked), both warm, taking turns.
+ * Tidemark beside OpenSearch over HTTP: the same documents, queries and filters, and the same output for each result
+ * (title, columns, 500 characters around the match, highlights on request). Both are warm, take turns, and share the
+ * cores with the caller.
  *
- *   npm run bench -- peers [CHUNKS] [--seconds N] [--folder FOLDER] [--words] [--opensearch URL]
- *                                                              100000 and 4 seconds for each cell when left out
+ *   npm run bench -- peers [CHUNKS] [--seconds N] [--folder FOLDER] [--opensearch URL]
+ *                                                              default: 100000 chunks, 4 s per cell
  *
- * OpenSearch is made for the run, of one node, as in tests (Maven and a JDK bring it). FOLDER is filled for Tidemark where
- * there is nothing yet, and kept. Vectors are the caller's own: no model is measured. Both share the machine's cores with who
- * asks. `--words` asks by words alone and gives OpenSearch no vectors: to make its graph of a million takes far longer than the rest.
- * URL names an OpenSearch on this machine that is filled where it is not yet, and kept, so that its graph is made once.
- * CPU is that of all threads of the process, collectors of garbage included.
+ * FOLDER is filled for Tidemark if it is empty, and kept. OpenSearch is started for the run, one node of 2 GB, with
+ * Maven and a JDK. URL names one on this machine instead, which is filled once and kept, because its graph of a million
+ * chunks takes hours. Vectors are the caller's own, so no model is measured.
  */
-import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { globSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { throwawayOpenSearch } from '../scripts/throwaway-opensearch.ts'
 import { searchLimits as limits } from '../src/search/limits.ts'
-import { indexPath } from '../src/storage/segments/file/index-files.ts'
-import { cpuSeconds } from './account/load.ts'
-import { randomFrom } from './index/corpus.ts'
+import { datasets, randomFrom } from './corpus/corpus.ts'
+import { fillFolder } from './corpus/fill-folder.ts'
 import { nearestByForce } from './peers/nearest-by-force.ts'
 import { OpenSearchPeer } from './peers/opensearch-peer.ts'
 import { drawQuestion, type Question, type QuestionKind } from './peers/questions.ts'
-import { datasets, type Mode } from './search/ask.ts'
-import { Client, measureInTurn, parsed, quantile, type Sent, type TimedAsk, timed } from './search/client.ts'
-import { fill } from './search/fill-folder.ts'
+import type { Mode } from './support/ask.ts'
+import { type Client, parsed, type Sent } from './support/client.ts'
+import { cpuSeconds } from './support/process-figures.ts'
 import { progress } from './support/progress.ts'
-import { adminToken, ServerProcess } from './support/server-process.ts'
+import { ServerProcess } from './support/server-process.ts'
+import { measureInTurn, quantile, type TimedAsk, timed } from './support/times.ts'
 
 const few = datasets.slice(0, 10)
 const base = { words: 'three', vectors: 'easy', datasets: null, highlights: false } as const
@@ -40,19 +39,25 @@ const kinds: readonly { readonly name: string; readonly kind: QuestionKind }[] =
   { name: 'vector, 10 of 100 datasets, k = 20', kind: { ...base, mode: 'vector', datasets: few } },
   { name: 'vector, hard, k = 20', kind: { ...base, mode: 'vector', vectors: 'hard' } },
   { name: 'vector, hard, k = 500', kind: { ...base, mode: 'vector', vectors: 'hard', k: 500 } },
-  // Among a million, what it finds of the hard ones by fewer is not to be compared.
+  // Among a million chunks, OpenSearch finds too few of the hard ones with a lower k.
   { name: 'vector, hard, k = 5000', kind: { ...base, mode: 'vector', vectors: 'hard', k: 5000 } },
   { name: 'hybrid, 3 words', kind: { ...base, mode: 'hybrid' } },
   { name: 'hybrid, 3 words, 10 of 100 datasets', kind: { ...base, mode: 'hybrid', datasets: few } },
 ]
-/** Tidemark's share of what OpenSearch has, of the median at one client; and of the requests a second at four. */
+/**
+ * Tidemark's figure divided by OpenSearch's: the median time of one caller, and the requests per second of four. A miss
+ * is marked with `!`.
+ */
 const aims: Record<Mode, { readonly p50Most: number; readonly perSecondLeast: number }> = {
   keyword: { p50Most: 0.6, perSecondLeast: 2 },
   vector: { p50Most: 1, perSecondLeast: 1 },
   hybrid: { p50Most: 0.8, perSecondLeast: 1 },
 }
 const recallQueries = 50
-/** Two callers of each, for each kind: what both compile for it takes them some thousand searches. */
+/**
+ * In milliseconds, with two callers of each peer for each kind of question. Both compile code during their first
+ * thousand searches.
+ */
 const warmMs = 8000
 const rounds = 4
 const widths = [16, 9, 12, 9]
@@ -60,7 +65,7 @@ const widths = [16, 9, 12, 9]
 interface Peer {
   readonly name: string
   readonly pid: number
-  /** A search that is ready to be sent. */
+  /** Prepares a search that is ready to be sent. */
   prepare(question: Question): () => Promise<Sent>
   documentsOf(question: Question): Promise<string[]>
 }
@@ -71,7 +76,6 @@ export async function run(args: readonly string[]): Promise<void> {
     options: {
       seconds: { type: 'string', default: '4' },
       folder: { type: 'string' },
-      words: { type: 'boolean', default: false },
       opensearch: { type: 'string' },
     },
     allowPositionals: true,
@@ -83,36 +87,31 @@ export async function run(args: readonly string[]): Promise<void> {
   const own =
     values.opensearch === undefined ? await throwawayOpenSearch({ nodes: 1, heapMb: 2048, hybrid: true }) : null
   try {
-    if (!existsSync(indexPath(folder, 1))) fill(folder, chunks)
+    fillFolder(folder, chunks)
     const opensearch = new OpenSearchPeer(values.opensearch ?? own!.urls[0]!)
-    if (!(await opensearch.has(chunks))) await opensearch.fill(chunks, !values.words)
-    await compare(folder, chunks, opensearch, { cellMs, words: values.words })
+    if (!(await opensearch.has(chunks))) await opensearch.fill(chunks)
+    await compare(folder, chunks, opensearch, cellMs)
   } finally {
     await own?.remove()
     if (values.folder === undefined) rmSync(folder, { recursive: true, force: true })
   }
 }
 
-async function compare(
-  folder: string,
-  chunks: number,
-  opensearch: OpenSearchPeer,
-  { cellMs, words }: { readonly cellMs: number; readonly words: boolean },
-): Promise<void> {
-  const asked = words ? kinds.filter(({ kind }) => kind.mode === 'keyword') : kinds
-  const server = await ServerProcess.start(folder, false)
+async function compare(folder: string, chunks: number, opensearch: OpenSearchPeer, cellMs: number): Promise<void> {
+  const server = await ServerProcess.start(folder)
   try {
-    const peers: readonly [Peer, Peer] = [await tidemarkPeer(server), await openSearchPeer(opensearch)]
-    for (const { name, kind } of asked) await warm(name, kind, peers)
+    const { consumer } = await server.prepare(datasets)
+    const peers = [tidemarkPeer(server.pid, consumer), await openSearchPeer(opensearch)] as const
+    for (const { name, kind } of kinds) await warm(name, kind, peers)
     const heads = peers.map(({ name }) =>
       [`${name} p50`, 'p95', 'per s at 4', 'CPU ms'].map((head, i) => head.padStart(widths[i]!)).join(''),
     )
     console.log(`\n${`${chunks} chunks`.padEnd(38)}${heads.join('')}   p50, per s`)
-    for (const { name, kind } of asked) {
+    for (const { name, kind } of kinds) {
       progress(name)
       show(name, kind.mode, await measured(kind, peers, cellMs))
     }
-    if (!words) await recall(chunks, peers)
+    await recall(chunks, peers)
     for (const { name, pid } of peers) console.log(`${name}: ${memory(pid)}`)
     const bytes = globSync(join(folder, '**')).reduce((sum, file) => sum + statSync(file).size, 0)
     const disk = [bytes, await opensearch.diskBytes()].map((one) => `${(one / 1024 / 1024).toFixed(0)} MB`)
@@ -122,27 +121,19 @@ async function compare(
   }
 }
 
-async function tidemarkPeer(server: ServerProcess): Promise<Peer> {
-  const admin = new Client(server.address, adminToken)
-  const made = await admin.call('POST', '/admin/v1/applications', {
-    name: 'bench',
-    policy: { requests_per_second: 100_000, burst: 100_000, max_in_flight: 1000 },
-    entitlements: [{ datasets }],
-  })
-  const { api_key } = await admin.call('POST', `/admin/v1/applications/${made.application_id}/keys`, {})
-  const client = new Client(server.address, api_key)
-  const prepare: Peer['prepare'] = ({ mode, text, vector, datasets: asked, highlights }) => {
+function tidemarkPeer(pid: number, client: Client): Peer {
+  const prepare: Peer['prepare'] = ({ mode, text, vector, datasets: requested, highlights }) => {
     const body = JSON.stringify({
       query: text,
       query_vector: vector,
       include_highlights: highlights,
-      ...(asked === null ? {} : { datasets: asked }),
+      ...(requested === null ? {} : { datasets: requested }),
     })
     return () => client.send('POST', `/v1/search/${mode}`, body)
   }
   return {
     name: 'Tidemark',
-    pid: server.pid,
+    pid,
     prepare,
     documentsOf: async (question) =>
       parsed(await prepare(question)()).results.map((one: { document_id: string }) => one.document_id),
@@ -161,7 +152,7 @@ async function openSearchPeer(opensearch: OpenSearchPeer): Promise<Peer> {
   }
 }
 
-/** Each with questions of its own draw, but of the same kind and of the same sequence. */
+/** Each peer gets the same questions in the same order. */
 const asks = (kind: QuestionKind, peers: readonly Peer[], seed: number): TimedAsk[] =>
   peers.map((peer) => {
     const random = randomFrom(seed)
@@ -175,7 +166,7 @@ const asks = (kind: QuestionKind, peers: readonly Peer[], seed: number): TimedAs
     )
   })
 
-/** What is searched by few first questions is several times slower than in a service that has been up for a minute. */
+/** The first questions take several times as long as those of a service that has been up for a minute. */
 async function warm(name: string, kind: QuestionKind, peers: readonly Peer[]): Promise<void> {
   progress(`warming: ${name}`)
   const until = performance.now() + warmMs
@@ -209,7 +200,7 @@ async function measured(kind: QuestionKind, peers: readonly Peer[], cellMs: numb
   }))
 }
 
-/** Requests a second of four callers, one peer after the other, some times in turn. */
+/** Requests per second of four callers, one peer after the other, several times. */
 async function fourEach(peers: readonly TimedAsk[], cellMs: number): Promise<number[]> {
   const done = peers.map(() => 0)
   const spentMs = peers.map(() => 0)
@@ -241,7 +232,7 @@ function show(name: string, mode: Mode, [own, other]: readonly Measured[]): void
   console.log(`${name.padEnd(38)}${cells.join('')}   ${ratios}`)
 }
 
-/** Of the 20 nearest documents, against comparing all; of OpenSearch by how wide its graph is searched. */
+/** The share of the 20 nearest documents that is found; OpenSearch's for several values of k. */
 async function recall(chunks: number, [own, other]: readonly [Peer, Peer]): Promise<void> {
   console.log(`\nrecall@${limits.resultsDefault}`)
   for (const vectors of ['easy', 'hard'] as const) {
@@ -268,7 +259,7 @@ async function recall(chunks: number, [own, other]: readonly [Peer, Peer]): Prom
   }
 }
 
-/** Files that are read by mapping them, as OpenSearch's index is, count as resident only. */
+/** Only resident pages of mapped files count, such as those of OpenSearch's index. */
 function memory(pid: number): string {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
   const mb = (name: string) => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1] ?? Number.NaN) / 1024

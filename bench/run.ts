@@ -1,6 +1,8 @@
 import { globSync } from 'node:fs'
 
-/** `npm run bench -- NAME [ARGUMENTS…]` runs bench/NAME.ts. Figures are ratios within one run, never test assertions. */
+/**
+ * `npm run bench -- NAME [ARGUMENTS…]` runs bench/NAME.ts. Figures are ratios within one run, never test assertions.
+ */
 const [name, ...rest] = process.argv.slice(2)
 const names = globSync('*.ts', { cwd: import.meta.dirname })
   .map((file) => file.replace('.ts', ''))
@@ -11,7 +13,7 @@ if (name === undefined || !names.includes(name)) {
   process.exit(2)
 }
 const { run } = (await import(`./${name}.ts`)) as { run: (args: readonly string[]) => Promise<void> }
-// A model that is idle keeps nobody alive: without this a bench that waits for its end would end itself.
+// An idle model does not keep the process alive. Without this timer a benchmark that waits for its end would exit.
 const staysUp = setInterval(() => {}, 60_000)
 await run(rest)
 clearInterval(staysUp)

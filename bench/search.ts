@@ -1,44 +1,42 @@
 /**
- * Searches over HTTP beside the bare index calls on a copy of the same index. The two take turns, because a machine is not
- * as fast in one second as in the next.
+ * Searches over HTTP beside plain calls of the index on a copy of the same index; how soon a document is found; how
+ * long a start takes, and how much memory.
  *
- *   npm run bench -- search [CHUNKS…] [--seconds N]      100000 and 1000000, 3 seconds for each line, when left out
- *   npm run bench -- search CHUNKS --folder FOLDER       filled where there is nothing yet, and kept for the next run
+ *   npm run bench -- search [CHUNKS] [--seconds N] [--folder FOLDER]      default: 100000 chunks, 3 s per line
  *
- * Queries are of three words, rare to common; vectors are the caller's own, so that embedding is measured apart. Server,
- * client and index share the machine's cores.
+ * FOLDER is filled if it is empty, and kept. Queries have three words, rare to common. Vectors are the caller's own, so
+ * that embedding is measured separately. Server and index take turns, because the speed of a machine varies from second
+ * to second; both share its cores with the client.
  */
-import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { Worker } from 'node:worker_threads'
-import { builtInModels } from '../src/embedding/built-in-models.ts'
-import type { SearchIndex } from '../src/search/search-index.ts'
+import type { SearchIndex } from '../src/indexing/fed-index.ts'
 import { indexPath } from '../src/storage/segments/file/index-files.ts'
 import { openSegmentsIndex } from '../src/storage/segments/segments-index.ts'
 import { parseQuery } from '../src/text/parse-query.ts'
-import { drawVector, type Random, randomFrom } from './index/corpus.ts'
-import { bareSearch, datasets, drawText, type Mode, modes, searches } from './search/ask.ts'
+import { datasets, drawText, drawVector, profileId, randomFrom } from './corpus/corpus.ts'
+import { fillFolder } from './corpus/fill-folder.ts'
+import { bareSearch, type Mode, modes, searches } from './support/ask.ts'
+import { type Client, parsed } from './support/client.ts'
+import { freshness } from './support/freshness.ts'
+import { cpuSeconds, memoryOf } from './support/process-figures.ts'
+import { ServerProcess } from './support/server-process.ts'
 import {
-  Client,
+  cellHeads,
   cells,
   measure,
   measureInTurn,
-  parsed,
   quantile,
   type TimedAsk,
   type Times,
   timed,
-} from './search/client.ts'
-import { fill } from './search/fill-folder.ts'
-import { freshness } from './search/freshness.ts'
-import { memoryOf } from './support/memory-of.ts'
-import { adminToken, ServerProcess } from './support/server-process.ts'
+} from './support/times.ts'
 
-let cellMs = 3000
-/** For each mode, all at once, before anything is measured. */
+/** In milliseconds. All modes warm up at once, before anything is measured. */
 const warmMs = 30_000
+const starts = 3
 
 export async function run(args: readonly string[]): Promise<void> {
   const { values, positionals } = parseArgs({
@@ -46,82 +44,70 @@ export async function run(args: readonly string[]): Promise<void> {
     options: { seconds: { type: 'string', default: '3' }, folder: { type: 'string' } },
     allowPositionals: true,
   })
-  cellMs = Number(values.seconds) * 1000
-  const sizes = positionals.length === 0 ? [100_000, 1_000_000] : positionals.map(Number)
-  if (!sizes.every((size) => Number.isInteger(size) && size > 0)) throw new Error('CHUNKS must be whole numbers')
-  for (const size of sizes) await measureSize(size, values.folder)
-}
-
-async function measureSize(chunks: number, kept: string | undefined): Promise<void> {
-  const folder = kept ?? mkdtempSync(join(tmpdir(), 'bench-search-'))
+  const [chunks, cellMs] = [Number(positionals[0] ?? 100_000), Number(values.seconds) * 1000]
+  if (!(Number.isInteger(chunks) && chunks > 0 && cellMs > 0)) throw new Error('CHUNKS and --seconds must be numbers')
+  const scratch = mkdtempSync(join(tmpdir(), 'bench-search-'))
+  const folder = values.folder ?? join(scratch, 'data')
   try {
-    console.log(`\n# ${chunks} chunks`)
-    if (!existsSync(indexPath(folder, 1))) fill(folder, chunks)
-    await compare(folder)
-  } finally {
-    if (kept === undefined) rmSync(folder, { recursive: true, force: true })
-  }
-}
-
-async function compare(folder: string): Promise<void> {
-  const copy = mkdtempSync(join(tmpdir(), 'bench-search-bare-'))
-  try {
-    cpSync(indexPath(folder, 1), indexPath(copy, 1))
-    const index = await openSegmentsIndex({ path: indexPath(copy, 1) })
+    fillFolder(folder, chunks)
+    cpSync(indexPath(folder, 1), join(scratch, 'copy'))
+    await measureStarts('an empty folder, first and again', join(scratch, 'empty'))
+    await measureStarts(`${chunks} chunks`, folder)
+    const index = await openSegmentsIndex({ path: join(scratch, 'copy') })
+    const server = await ServerProcess.start(folder)
     try {
-      await overHttp(folder, index)
+      await compare(server, index, cellMs)
     } finally {
+      await server.stop()
       await index.close()
     }
   } finally {
-    rmSync(copy, { recursive: true, force: true })
+    rmSync(scratch, { recursive: true, force: true })
   }
 }
 
-function bareSearches(index: SearchIndex, mode: Mode, random: Random): TimedAsk {
-  return timed(
-    () => ({ query: parseQuery(drawText(random), null), vector: drawVector(random) }),
-    (question) => bareSearch(index, mode, builtInModels.multilingualE5Small.id, question),
-    () => {},
-  )
-}
-
-async function overHttp(folder: string, index: SearchIndex): Promise<void> {
-  const startedMs = performance.now()
-  const server = await ServerProcess.start(folder, false)
-  try {
-    const startMs = performance.now() - startedMs
-    const admin = new Client(server.address, adminToken)
-    const made = await admin.call('POST', '/admin/v1/applications', {
-      name: 'bench',
-      policy: { requests_per_second: 100_000, burst: 100_000, max_in_flight: 1000 },
-      entitlements: [{ datasets }],
-    })
-    const { api_key } = await admin.call('POST', `/admin/v1/applications/${made.application_id}/keys`, {})
-    const { collector_key } = await admin.call('POST', '/admin/v1/collectors', { name: 'bench' })
-    const client = new Client(server.address, api_key)
-    await Promise.all(modes.map((mode) => measure(1, warmMs, searches(client, mode, true, randomFrom(10)))))
-    console.log(`\n${'ms'.padEnd(43)}least     p50     p95     p99  per s`)
-    for (const mode of modes) {
-      // Each with questions of its own: what one has read would be at hand for the next.
-      const asks = [
-        bareSearches(index, mode, randomFrom(11)),
-        searches(client, mode, false, randomFrom(12)),
-        searches(client, mode, true, randomFrom(13)),
-      ]
-      show(mode, 1, await measureInTurn(asks, cellMs * asks.length))
-      const times: Times[] = []
-      for (const ask of asks) times.push(await measure(4, cellMs, ask))
-      show(mode, 4, times)
-    }
-    await embedding(client)
-    console.log(`\nstarted in ${startMs.toFixed(0)} ms; ${memoryOf(server.pid)}`)
-    await probes(server.address, client)
-    await freshness(client, new Client(server.address, collector_key))
-    console.log(`at the end ${memoryOf(server.pid)}`)
-  } finally {
+/** Measures from the start of the process until it says that it serves. */
+async function measureStarts(where: string, folder: string): Promise<void> {
+  const times: string[] = []
+  for (let i = 0; i < starts; i++) {
+    const startedMs = performance.now()
+    const server = await ServerProcess.start(folder)
+    const wallMs = performance.now() - startedMs
+    times.push(`${wallMs.toFixed(0)} ms (${(cpuSeconds(server.pid) * 1000).toFixed(0)} ms CPU)`)
     await server.stop()
   }
+  console.log(`started on ${where}: ${times.join(', ')}`)
+}
+
+async function compare(server: ServerProcess, index: SearchIndex, cellMs: number): Promise<void> {
+  const { consumer, collector } = await server.prepare(datasets)
+  await Promise.all(modes.map((mode) => measure(1, warmMs, searches(consumer, mode, true, randomFrom(10)))))
+  console.log(`\n${cellHeads}`)
+  for (const mode of modes) {
+    // Each has queries of its own, because the answer to a repeated query is cached.
+    const asks = [
+      bareSearches(index, mode),
+      searches(consumer, mode, false, randomFrom(12)),
+      searches(consumer, mode, true, randomFrom(13)),
+    ]
+    show(mode, 1, await measureInTurn(asks, cellMs * asks.length))
+    const times: Times[] = []
+    for (const ask of asks) times.push(await measure(4, cellMs, ask))
+    show(mode, 4, times)
+  }
+  await embedding(consumer, cellMs)
+  console.log(`\n${memoryOf(server.pid)}`)
+  await freshness(consumer, collector)
+  console.log(`at the end ${memoryOf(server.pid)}`)
+}
+
+function bareSearches(index: SearchIndex, mode: Mode): TimedAsk {
+  const random = randomFrom(11)
+  return timed(
+    () => ({ query: parseQuery(drawText(random), null), vector: drawVector(random) }),
+    (question) => bareSearch(index, mode, profileId, question),
+    () => {},
+  )
 }
 
 function show(mode: Mode, callers: number, [bare, ...overHttp]: readonly Times[]): void {
@@ -133,8 +119,8 @@ function show(mode: Mode, callers: number, [bare, ...overHttp]: readonly Times[]
   }
 }
 
-/** What the built-in model adds when the text of a query has to be embedded. */
-async function embedding(client: Client): Promise<void> {
+/** Measures searches for which the built-in models have to embed the query. */
+async function embedding(client: Client, cellMs: number): Promise<void> {
   const random = randomFrom(12)
   await client.call('POST', '/v1/search/vector', { query: 'first' })
   for (const mode of ['vector', 'hybrid']) {
@@ -143,20 +129,6 @@ async function embedding(client: Client): Promise<void> {
       (body) => client.send('POST', `/v1/search/${mode}`, body),
       (answer) => void parsed(answer),
     )
-    const times = await measure(1, cellMs, ask)
-    console.log(`${`HTTP, ${mode}, text embedded here`.padEnd(40)}${cells(times)}`)
-  }
-}
-
-async function probes(address: string, client: Client): Promise<void> {
-  for (const mode of modes) {
-    const probe = new Worker(new URL('./search/probe.ts', import.meta.url), { workerData: address })
-    await measure(4, cellMs, searches(client, mode, true, randomFrom(13)))
-    const times = new Promise<number[]>((resolve) => probe.once('message', resolve))
-    probe.postMessage('stop')
-    const sorted = await times
-    const shown = [0.5, 0.99, 1].map((share) => quantile(sorted, share).toFixed(1))
-    console.log(`/healthz while four search ${mode}: p50 ${shown[0]}, p99 ${shown[1]}, most ${shown[2]} ms`)
-    await probe.terminate()
+    console.log(`${`HTTP, ${mode}, text embedded here`.padEnd(40)}${cells(await measure(1, cellMs, ask))}`)
   }
 }

@@ -1,7 +1,6 @@
 import type { InputDocument, InputPortion } from '../../src/analysis/algorithm.ts'
-import { makeVectors } from '../knn/nodes.ts'
 
-/** One in so many chunks repeats an earlier one with a word changed, as agencies' stories do. */
+/** One in this many chunks repeats an earlier one with one more word, as stories of news agencies do. */
 const copyEvery = 20
 const wordsOfText = 200
 const subjects = 300
@@ -14,13 +13,38 @@ export interface MadeInput {
   readonly documents: readonly InputDocument[]
 }
 
-/** A word for each number. */
+/** Makes unit vectors around a few hundred centres, as texts on a few hundred subjects have. The same every time. */
+function makeVectors(count: number, dimensions: number): Float32Array {
+  let state = 12_345
+  const next = (): number => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32 - 0.5
+  }
+  const centre = Float32Array.from({ length: subjects * dimensions }, next)
+  const vectors = new Float32Array(count * dimensions)
+  for (let row = 0; row < count; row++) {
+    const from = (row % subjects) * dimensions
+    let square = 0
+    for (let i = 0; i < dimensions; i++) {
+      const value = centre[from + i]! + next() * 1.2
+      vectors[row * dimensions + i] = value
+      square += value * value
+    }
+    const length = Math.sqrt(square)
+    for (let i = 0; i < dimensions; i++) vectors[row * dimensions + i]! /= length
+  }
+  return vectors
+}
+
+/** Returns a word for each number. */
 const lettersOf = (number: number): string =>
   Math.floor(1000 + number)
     .toString(26)
     .replace(/./g, (digit) => String.fromCharCode(97 + Number.parseInt(digit, 26)))
 
-/** Chunks on a few hundred subjects, with texts of their words and of everybody's; the same every time. */
+/** Makes chunks on a few hundred subjects, which give a quarter of the words. The same every time. */
 export function makeInput(count: number, dimensions: number): MadeInput {
   const vectors = makeVectors(count, dimensions)
   let state = 1
@@ -37,7 +61,7 @@ export function makeInput(count: number, dimensions: number): MadeInput {
       texts.push(`${texts[earlier]!} again${row}`)
       continue
     }
-    // A power, so that few words are usual and most are rare, as in texts.
+    // A power makes few words common and most rare, as in real texts.
     const word = () => (next(4) === 0 ? lettersOf(30_000 + subject * 40 + next(40)) : lettersOf((next(1000) / 32) ** 3))
     texts.push(Array.from({ length: wordsOfText }, word).join(' '))
   }

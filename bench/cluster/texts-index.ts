@@ -1,17 +1,17 @@
-import { Client } from '../search/client.ts'
 import { Bulks } from '../support/bulks.ts'
+import { Client } from '../support/client.ts'
 import { progress } from '../support/progress.ts'
 import type { TimedCluster } from './timed-cluster.ts'
 
-/** Only what is shown of a result: nothing is searched here. */
+/** Nothing is searched here. */
 const settings = {
   settings: { number_of_shards: 1, number_of_replicas: 0 },
   mappings: { enabled: false },
 }
 
 /**
- * The texts of the same documents, kept in the cluster. Tidemark's index there has none, for its store has them; who asks a cluster
- * without Tidemark for results to show has to get them from it.
+ * Keeps the texts of the same documents in the cluster. Tidemark's index there has none, because its store has them;
+ * without Tidemark the cluster would deliver the texts.
  */
 export class TextsIndex {
   readonly #cluster: TimedCluster

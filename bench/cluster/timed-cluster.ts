@@ -1,9 +1,9 @@
 import { Cluster, type ClusterCall } from '../../src/storage/opensearch/cluster.ts'
-import { Client } from '../search/client.ts'
+import { Client } from '../support/client.ts'
 
 /**
- * A cluster spoken to by bare connections, that counts requests, and the time in which at least one is under way: from its
- * body on, which is yet to be written, until its answer is read. Whoever asks a cluster has to do both.
+ * Calls the cluster over plain connections. Counts the requests, and the time during which at least one is in flight:
+ * from before its body is written until its answer is read, because every client has to do both.
  */
 export class TimedCluster extends Cluster {
   readonly #client: Client
@@ -31,12 +31,12 @@ export class TimedCluster extends Cluster {
   }
 
   override async call<Answer>({ method, path, query = {}, body, lines = [] }: ClusterCall): Promise<Answer> {
-    const asked = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)]))
+    const parameters = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)]))
     this.#requests++
     if (this.#open++ === 0) this.#since = performance.now()
     try {
       const sent = body === undefined ? lines.map((line) => `${line}\n`).join('') : JSON.stringify(body)
-      const { status, text } = await this.#client.send(method, `${path}?${asked}`, sent)
+      const { status, text } = await this.#client.send(method, `${path}?${parameters}`, sent)
       if (status >= 300) throw new Error(`the cluster answered ${status}: ${text.slice(0, 500)}`)
       return JSON.parse(text) as Answer
     } finally {

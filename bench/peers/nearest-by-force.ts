@@ -1,10 +1,10 @@
 import { setImmediate as otherWork } from 'node:timers/promises'
-import { corpus } from '../index/corpus.ts'
+import { corpus } from '../corpus/corpus.ts'
 import { progress } from '../support/progress.ts'
 
 /**
- * The documents nearest to each vector, found by comparing every chunk of the corpus. Of a million that takes minutes, in which
- * servers close their idle connections: it must be seen that they did.
+ * Finds the documents nearest to each vector by comparing every chunk of the corpus. Yields to the event loop now and
+ * then, so that this process sees connections that servers close meanwhile.
  */
 export async function nearestByForce(
   chunks: number,
@@ -26,8 +26,8 @@ export async function nearestByForce(
       const cosine = Math.max(...unit.map((vector) => product(query, vector)))
       const best = nearest[i]!
       if (best.length === most && cosine <= best.at(-1)!.cosine) continue
-      const place = best.findIndex((other) => other.cosine < cosine)
-      best.splice(place < 0 ? best.length : place, 0, { documentId, cosine })
+      const position = best.findIndex((other) => other.cosine < cosine)
+      best.splice(position < 0 ? best.length : position, 0, { documentId, cosine })
       if (best.length > most) best.pop()
     }
   }

@@ -1,8 +1,8 @@
 import { searchLimits as limits } from '../../src/search/limits.ts'
-import { corpus } from '../index/corpus.ts'
-import { Client, parsed } from '../search/client.ts'
-import { fillerWords, languageOf, textOf, titleOf } from '../search/texts.ts'
+import { corpus, dimensions } from '../corpus/corpus.ts'
+import { fillerWords, textOf, titleOf } from '../corpus/texts.ts'
 import { Bulks } from '../support/bulks.ts'
+import { Client, parsed } from '../support/client.ts'
 import { progress } from '../support/progress.ts'
 import type { Question } from './questions.ts'
 
@@ -10,8 +10,8 @@ const index = 'peer'
 const pipeline = 'peer-hybrid'
 
 /**
- * The same documents in OpenSearch as one would keep them there: a document for each chunk, collapsed to the best of each
- * document; offsets of words kept, for highlights; words that Tidemark's index does not have left out of this one too.
+ * The same documents in a typical OpenSearch layout: one document per chunk, collapsed to the best of each document,
+ * with word offsets for highlights. Words that Tidemark's index lacks are left out here too.
  */
 const settings = {
   settings: {
@@ -36,7 +36,7 @@ const settings = {
       body: { type: 'text', analyzer: 'words', index_options: 'offsets' },
       vector: {
         type: 'knn_vector',
-        dimension: 384,
+        dimension: dimensions,
         method: { name: 'hnsw', engine: 'lucene', space_type: 'cosinesimil' },
       },
     },
@@ -60,7 +60,7 @@ export class OpenSearchPeer {
     this.#client = new Client(url, 'none')
   }
 
-  /** The process that answers, as the operating system knows it. */
+  /** Returns the process ID of the server. */
   async pid(): Promise<number> {
     const { nodes } = await this.#client.call('GET', '/_nodes/process')
     return (Object.values(nodes)[0] as { process: { id: number } }).process.id
@@ -76,8 +76,8 @@ export class OpenSearchPeer {
     return status === 200 && JSON.parse(text).count === chunks
   }
 
-  /** All chunks of the corpus, searchable, and in one segment as after a quiet night. */
-  async fill(chunks: number, withVectors: boolean): Promise<void> {
+  /** Adds all chunks of the corpus, and merges them into one segment. */
+  async fill(chunks: number): Promise<void> {
     await this.#client.call('PUT', `/${index}`, settings)
     await this.#client.call('PUT', `/_search/pipeline/${pipeline}`, {
       phase_results_processors: [
@@ -98,12 +98,12 @@ export class OpenSearchPeer {
           document_id: documentId,
           dataset_id: columns.datasetId,
           source_platform: columns.platform,
-          language: languageOf(put),
+          language: columns.language,
           content_type: columns.contentType,
           published_at: columns.publishedAt,
           title: titleOf(put),
           body: textOf(body),
-          ...(withVectors ? { vector: Array.from(vectors[0]!.vector) } : {}),
+          vector: Array.from(vectors[0]!.vector),
         }
         await bulks.add(chunkId, JSON.stringify(source))
       }
@@ -120,7 +120,7 @@ export class OpenSearchPeer {
     )
   }
 
-  /** The path and body of a search; made before the clock runs. */
+  /** Returns the path and body of a search. Called before the clock runs. */
   request(question: Question): { readonly path: string; readonly body: string } {
     const { mode, text, vector, datasets, highlights } = question
     const filter = datasets === null ? [] : [{ terms: { dataset_id: datasets } }]
@@ -140,7 +140,7 @@ export class OpenSearchPeer {
       track_total_hits: true,
       _source: shownFields,
       query,
-      // The hybrid query has no total of what it collapses, and none is asked for.
+      // The hybrid query has no total of collapsed results, and none is requested.
       collapse: { field: 'document_id' },
       highlight: {
         highlight_query: { multi_match: { query: text, fields: ['title', 'body'] } },
@@ -154,8 +154,8 @@ export class OpenSearchPeer {
         },
       },
     }
-    const asked = mode === 'hybrid' ? `?search_pipeline=${pipeline}` : ''
-    return { path: `/${index}/_search${asked}`, body: JSON.stringify(body) }
+    const parameters = mode === 'hybrid' ? `?search_pipeline=${pipeline}` : ''
+    return { path: `/${index}/_search${parameters}`, body: JSON.stringify(body) }
   }
 
   async documentsOf(question: Question): Promise<string[]> {

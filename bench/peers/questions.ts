@@ -1,15 +1,14 @@
-import { drawVector, type Random, wordOf } from '../index/corpus.ts'
-import { drawText, type Mode } from '../search/ask.ts'
-import { spell } from '../search/spell.ts'
+import { dimensions, drawText, drawVector, type Random, wordOf } from '../corpus/corpus.ts'
+import type { Mode } from '../support/ask.ts'
 
 export interface Question {
   readonly mode: Mode
   readonly text: string
   readonly vector: readonly number[] | undefined
-  /** Null: all that the caller may read. */
+  /** Null means all that the caller may read. */
   readonly datasets: readonly string[] | null
   readonly highlights: boolean
-  /** Of OpenSearch's graph; as many as results unless told. */
+  /** The neighbours requested from OpenSearch's graph. By default, as many as results. */
   readonly k?: number
 }
 
@@ -17,8 +16,6 @@ export type QuestionKind = Omit<Question, 'text' | 'vector'> & {
   readonly words: 'three' | 'one to eight'
   readonly vectors: 'easy' | 'hard'
 }
-
-const dimensions = 384
 
 export function drawQuestion(kind: QuestionKind, random: Random): Question {
   const { words, vectors, ...rest } = kind
@@ -28,13 +25,16 @@ export function drawQuestion(kind: QuestionKind, random: Random): Question {
   return { ...rest, text, vector: [...vector].map((value) => Math.fround(value)) }
 }
 
-/** Words as frequent as in texts are those of few letters; people ask for rarer ones. */
+/** Draws rarer words than those of texts, as people do when they search. */
 function drawSome(count: number, random: Random): string {
   const ranks = Array.from({ length: count }, () => Math.floor(20 * 1000 ** random()))
-  return ranks.map((rank) => spell(wordOf(rank))).join(' ')
+  return ranks.map(wordOf).join(' ')
 }
 
-/** Where nothing is near: every other one a random direction, else the sum of three that are far from each other. */
+/**
+ * Draws a vector with no near neighbours: half are random directions, half are sums of three vectors that are far from
+ * each other.
+ */
 function drawHard(random: Random): Float32Array {
   if (random() < 0.5) return Float32Array.from({ length: dimensions }, () => random() + random() + random() - 1.5)
   const three = [drawVector(random), drawVector(random), drawVector(random)]

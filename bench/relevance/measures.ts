@@ -2,8 +2,8 @@
 export type Grades = ReadonlyMap<string, number>
 
 /**
- * nDCG as trec_eval counts it: the gain of a document is its grade, discounted by log2(rank + 1), over the best order
- * of all that was judged.
+ * nDCG as trec_eval computes it: the gain of a document is its grade, discounted by log2(rank + 1), divided by the best
+ * order of all judged documents.
  */
 export function ndcg(ranked: readonly string[], grades: Grades, depth: number): number {
   const ideal = [...grades.values()].sort((a, b) => b - a)
@@ -12,7 +12,7 @@ export function ndcg(ranked: readonly string[], grades: Grades, depth: number): 
 }
 
 const discounted = (gains: readonly number[]): number =>
-  gains.reduce((sum, gain, place) => sum + gain / Math.log2(place + 2), 0)
+  gains.reduce((sum, gain, position) => sum + gain / Math.log2(position + 2), 0)
 
 export function recall(ranked: readonly string[], grades: Grades, depth: number): number {
   const relevant = [...grades].filter(([, grade]) => grade > 0).map(([id]) => id)

@@ -11,13 +11,13 @@ const batchDocuments = 100
 export interface OpenSet {
   readonly server: TestServer
   readonly key: string
-  /** What the set calls a document, by the id that it has in the store. */
+  /** The ID of a document in the set, by its ID in the store. */
   readonly idOf: ReadonlyMap<string, string>
 }
 
 /**
- * A server over the set's own store, with every word and vector in the index. The store is kept, with the vectors made for
- * it, and taken again the next time; an index in files is built anew.
+ * Starts a server over the set's own store, with every word and vector in the index. The store is kept; the index is
+ * rebuilt.
  */
 export async function openSet(set: RelevanceSet, env: Readonly<Record<string, string>> = {}): Promise<OpenSet> {
   const model = env.TIDEMARK_EMBEDDING_MODEL ?? ''
@@ -35,9 +35,9 @@ export async function openSet(set: RelevanceSet, env: Readonly<Record<string, st
   await server.makeDataset('bench')
   const { key: collector } = await server.makeCollector({ datasets: ['bench'] })
   const idOf = new Map<string, string>()
-  // Collections hold a few documents without a word, which the collector API does not take.
+  // Collections have a few documents without a word, which the collector API does not accept.
   const documents = set.documents.filter(({ title, text }) => title.trim() !== '' || text.trim() !== '')
-  // What the store holds already is not written again; the answers give the ids all the same.
+  // The answers also have the IDs of documents that are stored already.
   for (let from = 0; from < documents.length; from += batchDocuments) {
     const batch = documents.slice(from, from + batchDocuments)
     const answer = await server.collector(collector, 'POST', '/collector/v1/documents', {

@@ -2,11 +2,11 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Grades } from './measures.ts'
 
-/** Test collections on disk: `documents.jsonl` (id, language, title, text), `queries.jsonl` (id, text), `qrels.tsv`. */
+/** A test collection. */
 export interface RelevanceSet {
   readonly name: string
   readonly documents: readonly JudgedDocument[]
-  /** Those with at least one relevant document. */
+  /** The queries with at least one relevant document. */
   readonly queries: readonly { readonly text: string; readonly grades: Grades }[]
 }
 
@@ -17,7 +17,10 @@ export interface JudgedDocument {
   readonly text: string
 }
 
-/** Every set below the folder; sets of one family (`xquad-en`, `xquad-de`) also all in one, the last of the list. */
+/**
+ * Reads every set below the folder. Sets of one family (`xquad-en`, `xquad-de`) are also pooled into one, at the end of
+ * the list.
+ */
 export function readSets(folder: string): RelevanceSet[] {
   const names = readdirSync(folder, { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
@@ -45,8 +48,8 @@ function readSet(folder: string, name: string): RelevanceSet {
 }
 
 /**
- * The queries of one set of a family against the documents of another: `en to zh` of `xquad-en` and `xquad-zh`, whose
- * documents have the same ids where they say the same.
+ * Returns the queries of one set of a family against the documents of another: `en to zh` of `xquad-en` and `xquad-zh`,
+ * whose documents share an ID if they say the same.
  */
 export function directionsTo(set: RelevanceSet, sets: readonly RelevanceSet[]): RelevanceSet[] {
   const [family, language] = set.name.split('-')
@@ -58,13 +61,13 @@ export function directionsTo(set: RelevanceSet, sets: readonly RelevanceSet[]): 
   })
 }
 
-/** At most so many of its queries, spread over it. */
+/** Returns a set with at most this many of its queries, spread over it. */
 export function sampled(set: RelevanceSet, most: number): RelevanceSet {
   const every = Math.max(1, Math.ceil(set.queries.length / Math.max(1, most)))
   return { ...set, queries: set.queries.filter((_, i) => i % every === 0) }
 }
 
-/** Ids are told apart by their set, so the same paragraph in another language is a miss. */
+/** IDs are prefixed with their set, so the same paragraph in another language is a miss. */
 function pool(name: string, sets: readonly RelevanceSet[]): RelevanceSet {
   return {
     name,

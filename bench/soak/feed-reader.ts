@@ -1,9 +1,9 @@
-import { Client } from '../search/client.ts'
+import type { Client } from '../support/client.ts'
 
-/** Reads the change feed from its beginning, and waits at its end, as a consumer does who keeps a copy. */
+/** Reads the change feed from its beginning and waits at its end, as an application that keeps a copy does. */
 export class FeedReader {
-  /** How often a document was told as created. */
-  readonly seen = new Map<string, number>()
+  /** How often the feed delivered the creation of each document. */
+  readonly delivered = new Map<string, number>()
   readonly faults: string[] = []
   readonly #client: Client
   #sequence = 0
@@ -11,25 +11,24 @@ export class FeedReader {
   #isOver = false
   #reading: Promise<void>
 
-  constructor(address: string, key: string) {
-    this.#client = new Client(address, key)
+  constructor(client: Client) {
+    this.#client = client
     this.#reading = this.#read()
   }
 
-  /** What the feed told of these documents, when it has no more to tell: nothing where all is well. */
+  /** Reads the feed to its end. Returns its faults: none if it delivered each of these documents once. */
   async compare(stored: ReadonlySet<string>): Promise<string[]> {
     this.#isOver = true
     await this.#reading
     while ((await this.#page(0)) > 0);
-    this.#client.close()
-    const missing = [...stored].filter((id) => !this.seen.has(id)).length
-    const twice = [...this.seen.values()].filter((times) => times > 1).length
-    const unknown = [...this.seen.keys()].filter((id) => !stored.has(id)).length
+    const missing = [...stored].filter((id) => !this.delivered.has(id)).length
+    const twice = [...this.delivered.values()].filter((times) => times > 1).length
+    const unknown = [...this.delivered.keys()].filter((id) => !stored.has(id)).length
     return [
       ...this.faults.slice(0, 10),
       ...(missing === 0 ? [] : [`${missing} documents are missing in the feed`]),
-      ...(twice === 0 ? [] : [`${twice} documents were told more than once`]),
-      ...(unknown === 0 ? [] : [`${unknown} documents were told that nobody was answered for`]),
+      ...(twice === 0 ? [] : [`${twice} documents were delivered more than once`]),
+      ...(unknown === 0 ? [] : [`${unknown} documents were delivered but not acknowledged`]),
     ]
   }
 
@@ -45,7 +44,7 @@ export class FeedReader {
     for (const { sequence, event_type, document_id } of items) {
       if (sequence <= this.#sequence) this.faults.push(`event ${sequence} came after ${this.#sequence}`)
       this.#sequence = sequence
-      if (event_type === 'document.created') this.seen.set(document_id, (this.seen.get(document_id) ?? 0) + 1)
+      if (event_type === 'document.created') this.delivered.set(document_id, (this.delivered.get(document_id) ?? 0) + 1)
     }
     this.#cursor = next_cursor
     return items.length

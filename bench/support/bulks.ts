@@ -1,10 +1,10 @@
-import { type Client, parsed } from '../search/client.ts'
+import { type Client, parsed } from './client.ts'
 
 const linesABulk = 500
-/** So that OpenSearch has the next when it is done with one. */
+/** OpenSearch gets the next request as soon as it is done with one. */
 const underWayMax = 2
 
-/** Lines for an index of OpenSearch, sent many at a time; what it does not take is thrown. */
+/** Sends lines to an index of OpenSearch, many at a time. Throws if a line is refused. */
 export class Bulks {
   sent = 0
   readonly #client: Client

@@ -24,7 +24,7 @@ const platforms = ['rss', 'web', 'forum', 'video']
 const dayMs = 86_400_000
 const startMs = Date.UTC(2026, 0)
 
-/** The `number`th document as a line of JSON; each number is another document. */
+/** Returns the document of this number as a line of JSON. Each number is a different document. */
 export function documentLine(number: number): string {
   const author = (number * 7919) % 50_000
   const published = new Date(startMs + ((number * 104_729) % 300) * dayMs + (number % 86_400) * 1000).toISOString()

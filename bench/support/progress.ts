@@ -1,4 +1,4 @@
-/** One line that is written over, for who looks on. */
+/** Writes one line over the last, for people who watch. */
 export function progress(line: string): void {
   if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${line}`)
 }

@@ -1,72 +1,56 @@
 import { once } from 'node:events'
 import { request } from 'node:http'
+import type { Client } from './client.ts'
 import { documentLine } from './documents.ts'
-import type { ServerProcess } from './server-process.ts'
 
 const path = '/collector/v1/documents'
+const batchDocuments = 500
 const chunkDocuments = 100
 
-/** Sends documents `from` to `to` as JSON batches of 500, some requests at once. Gives documents a second. */
-export async function sendBatches(
-  server: ServerProcess,
-  key: string,
-  range: { from: number; to: number },
-  senders: number,
-): Promise<number> {
-  const batches: string[] = []
-  for (let from = range.from; from < range.to; from += 500) {
-    const documents = Array.from({ length: Math.min(500, range.to - from) }, (_, i) => documentLine(from + i))
-    batches.push(`{"documents":[${documents.join()}]}`)
-  }
-  let next = 0
-  const startedMs = performance.now()
-  await Promise.all(
-    Array.from({ length: senders }, async () => {
-      while (next < batches.length) {
-        const text = await server.call(key, 'POST', path, batches[next++]!)
-        if (text.includes('"error"')) throw new Error(text.slice(0, 1000))
-      }
-    }),
-  )
-  return (range.to - range.from) / ((performance.now() - startedMs) / 1000)
+interface Range {
+  readonly from: number
+  readonly to: number
 }
 
-/** Sends documents `from` to `to` as one stream of lines. Gives documents a second. */
-export async function sendStream(
-  server: ServerProcess,
-  key: string,
-  range: { from: number; to: number },
-  progress: (sent: number) => void = () => {},
-): Promise<number> {
+const linesOf = (from: number, to: number): string[] =>
+  Array.from({ length: to - from }, (_, i) => documentLine(from + i))
+
+/** Sends documents `from` to `to` as JSON batches, with this many requests in flight. Returns documents per second. */
+export async function sendBatches(collector: Client, { from, to }: Range, senders: number): Promise<number> {
+  const batches: string[] = []
+  for (let at = from; at < to; at += batchDocuments) {
+    batches.push(`{"documents":[${linesOf(at, Math.min(to, at + batchDocuments)).join()}]}`)
+  }
   const startedMs = performance.now()
-  const sent = request(new URL(path, server.address), {
+  const rest = batches.values()
+  const sender = async (): Promise<void> => {
+    for (const batch of rest) {
+      const { status, text } = await collector.send('POST', path, batch)
+      if (status !== 200 || text.includes('"error"')) throw new Error(text.slice(0, 1000))
+    }
+  }
+  await Promise.all(Array.from({ length: senders }, sender))
+  return (to - from) / ((performance.now() - startedMs) / 1000)
+}
+
+/** Sends documents `from` to `to` as one stream of lines. Returns documents per second. */
+export async function sendStream(collector: Client, { from, to }: Range): Promise<number> {
+  const startedMs = performance.now()
+  const sent = request(new URL(path, collector.address), {
     method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/x-ndjson' },
+    headers: { authorization: `Bearer ${collector.credential}`, 'content-type': 'application/x-ndjson' },
   })
-  let answered = 0
-  const done = new Promise<void>((resolve, reject) => {
-    sent.on('error', reject)
-    sent.on('response', (response) => {
-      let tail = ''
-      response.setEncoding('latin1').on('data', (text: string) => {
-        const whole = tail + text
-        answered += whole.split('"outcome":"created"').length - 1
-        tail = whole.slice(-18)
-        if (tail.endsWith('"outcome":"created"')) tail = ''
-      })
-      response.on('error', reject)
-      response.on('end', resolve)
-    })
-  })
-  for (let from = range.from; from < range.to; from += chunkDocuments) {
+  const answered = once(sent, 'response').then(async ([response]) => {
     let text = ''
-    for (let i = from; i < Math.min(range.to, from + chunkDocuments); i++) text += `${documentLine(i)}\n`
-    if (!sent.write(text)) await Promise.race([once(sent, 'drain'), done])
-    progress(from - range.from)
+    for await (const part of response.setEncoding('latin1')) text += part
+    return text.split('"outcome":"created"').length - 1
+  })
+  for (let at = from; at < to; at += chunkDocuments) {
+    const text = `${linesOf(at, Math.min(to, at + chunkDocuments)).join('\n')}\n`
+    if (!sent.write(text)) await Promise.race([once(sent, 'drain'), answered])
   }
   sent.end()
-  await done
-  const count = range.to - range.from
-  if (answered !== count) throw new Error(`${answered} of ${count} documents were created`)
-  return count / ((performance.now() - startedMs) / 1000)
+  const created = await answered
+  if (created !== to - from) throw new Error(`${created} of ${to - from} documents were created`)
+  return created / ((performance.now() - startedMs) / 1000)
 }

@@ -1,8 +1,8 @@
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 
 /**
- * What the store could do at best: the rows of some documents, already in memory, inserted by plain prepared statements
- * into a copy of the same database, as many documents a transaction as the service takes, each transaction on disk.
+ * The upper bound for the store: rows that are in memory already, inserted with plain prepared statements into a copy
+ * of the same database. Transactions have as many documents as the service's, and each is synced to disk.
  */
 const tables = ['document', 'document_term', 'document_version', 'snapshot', 'fact_set', 'event'] as const
 type Row = Record<string, SQLInputValue>
@@ -10,7 +10,7 @@ type Batch = Record<(typeof tables)[number], Row[]>
 
 const pragmas = 'pragma journal_mode = wal; pragma synchronous = full; pragma cache_size = -65536'
 
-/** The rows of the documents created after `afterSequence` in the feed, in batches of `batchDocuments`. */
+/** Returns the rows of the documents created after `afterSequence` in the feed, in batches of `batchDocuments`. */
 export function readRows(path: string, afterSequence: number, batchDocuments: number): Batch[] {
   const db = new DatabaseSync(path, { readOnly: true })
   try {
@@ -42,7 +42,7 @@ export function readRows(path: string, afterSequence: number, batchDocuments: nu
   }
 }
 
-/** The table of terms has no index by document; what is in it follows from the document. */
+/** The table of terms has no index by document, so its rows are derived from the document. */
 function termsOf(row: Row): Row[] {
   return [row.topics, row.tags, row.classifications].flatMap((json, i) =>
     (JSON.parse(String(json ?? '[]')) as string[]).map((value) => ({
@@ -56,7 +56,7 @@ function termsOf(row: Row): Row[] {
 
 export interface Figure {
   readonly perSecond: number
-  /** Processor time for 1000 documents. On a machine with other work it says more than the clock. */
+  /** For 1000 documents. On a machine with other work this says more than the clock. */
   readonly cpuMs: number
 }
 

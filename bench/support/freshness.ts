@@ -1,8 +1,12 @@
-import { randomFrom } from '../index/corpus.ts'
+import { setTimeout as delay } from 'node:timers/promises'
+import { randomFrom } from '../corpus/corpus.ts'
 import { searches } from './ask.ts'
-import { type Client, quantile } from './client.ts'
+import type { Client } from './client.ts'
+import { quantile } from './times.ts'
 
-/** From the collector's answer to the first search that finds it: idle, and while so many search. */
+/**
+ * Measures the time from the collector's answer until a search finds the document, idle and beside searching callers.
+ */
 export async function freshness(
   client: Client,
   collector: Client,
@@ -23,7 +27,7 @@ export async function freshness(
     for (;;) {
       const found = await client.call('POST', '/v1/search/keyword', { query: word, limit: 1 })
       if (found.results.length > 0) return performance.now() - at
-      await new Promise((resolve) => setTimeout(resolve, 2))
+      await delay(2)
     }
   }
   for (const callers of searching) {

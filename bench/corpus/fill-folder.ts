@@ -1,7 +1,10 @@
 import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { indexPath } from '../../src/storage/segments/file/index-files.ts'
 
-/** In another process, so that its memory is not ours. */
-export function fill(folder: string, chunks: number): void {
+/** Fills a data folder that has no index yet, in another process, so that its memory is not counted in this one. */
+export function fillFolder(folder: string, chunks: number): void {
+  if (existsSync(indexPath(folder, 1))) return
   const startedMs = performance.now()
   const script = new URL('./fill.ts', import.meta.url).pathname
   if (spawnSync(process.execPath, [script, folder, String(chunks)], { stdio: 'inherit' }).status !== 0) {

@@ -1,16 +1,18 @@
 import { fieldPermissions, type Scope } from '../../src/access/scope.ts'
 import { usualCosines } from '../../src/embedding/embedder.ts'
+import type { SearchIndex } from '../../src/indexing/fed-index.ts'
+import { scoreCandidates } from '../../src/search/fuse/fuse.ts'
 import { searchLimits as limits } from '../../src/search/limits.ts'
-import { scoreCandidates } from '../../src/search/score-candidates.ts'
-import { noFilters, type SearchIndex } from '../../src/search/search-index.ts'
+import { noFilters } from '../../src/search/search-index.ts'
+import { Shortfalls } from '../../src/search/shortfall.ts'
 import type { KeywordQuery } from '../../src/text/types.ts'
-import { drawVector, type Random, wordOf } from '../index/corpus.ts'
-import { type Client, parsed, type TimedAsk, timed } from './client.ts'
-import { spell } from './spell.ts'
+import { datasets, drawText, drawVector, type Random } from '../corpus/corpus.ts'
+import { type Client, parsed } from './client.ts'
+import { type TimedAsk, timed } from './times.ts'
 
 export const modes = ['keyword', 'vector', 'hybrid'] as const
 export type Mode = (typeof modes)[number]
-export const datasets = Array.from({ length: 100 }, (_, i) => `d${i}`)
+
 const everything: Scope = {
   entries: [
     {
@@ -25,51 +27,37 @@ const everything: Scope = {
   ],
 }
 
-const between = (random: Random, from: number, to: number): string =>
-  spell(wordOf(Math.floor(from + random() * (to - from))))
-/** Three words, rare to common. */
-export const drawText = (random: Random): string =>
-  [between(random, 50, 300), between(random, 300, 3000), between(random, 3000, 20_000)].join(' ')
-
-export interface BareQuestion {
-  readonly query: KeywordQuery
-  readonly vector: Float32Array
-}
-
-/** The calls that a search in this mode makes, without anything around them. Returns the documents of a page of them. */
+/** Makes only the index calls of a search in this mode. Returns the documents of a page. */
 export async function bareSearch(
   index: SearchIndex,
   mode: Mode,
   profileId: string,
-  { query, vector }: BareQuestion,
+  { query, vector }: { readonly query: KeywordQuery; readonly vector: Float32Array },
 ): Promise<string[]> {
-  const asked = { scope: everything, filters: noFilters, timeoutMs: 60_000 }
+  const everywhere = { scope: everything, filters: noFilters, timeoutMs: 60_000 }
   const near = { profileId, vector }
   const limit = mode === 'keyword' ? limits.resultsDefault : limits.hybridCandidates
   const page = limits.resultsDefault
   const forVector = { topK: page * limits.vectorCandidatesPerResult, enough: { chunks: 0, documents: page } }
-  const wanted = mode === 'vector' ? forVector : { topK: limits.hybridCandidates }
-  const isHybrid = mode === 'hybrid'
-  // What the words are worth is told by the parts of the best.
-  const byVector = isHybrid ? { near: [{ ...near, filters: noFilters }], explainFirst: true } : {}
-  const byWords = isHybrid ? { words: { query, filters: noFilters } } : {}
+  const nearOptions = mode === 'vector' ? forVector : { topK: limits.hybridCandidates }
   const [words, nearest] = await Promise.all([
-    mode === 'vector' ? null : index.keyword({ ...asked, query, limit, after: null, otherChunksMax: 0, ...byVector }),
-    mode === 'keyword' ? null : index.vector({ ...asked, ...near, ...wanted, ...byWords }),
+    mode === 'vector' ? null : index.keyword({ ...everywhere, query, limit, after: null, otherChunksMax: 0 }),
+    mode === 'keyword' ? null : index.vector({ ...everywhere, ...near, ...nearOptions }),
   ])
   const hits = [words, nearest].flatMap((page) => (page?.outcome === 'found' ? page.hits : []))
   const found = [...new Set(hits.map(({ documentId }) => documentId))].slice(0, page)
   if (words?.outcome !== 'found' || nearest?.outcome !== 'found') return found
-  // What hits do not tell is asked for.
+  // Asks for the scores that one branch lacks of the other's hits.
   const scoring = {
-    ...asked,
+    ...everywhere,
     request: { filters: noFilters, explain: false },
     query,
     index,
+    until: Date.now() + everywhere.timeoutMs,
     statistics: words.statistics,
   }
   const vectors = [{ ...near, cosines: usualCosines, languages: null, isStandIn: false }]
-  await scoreCandidates(scoring, words.hits, nearest.hits, vectors, [])
+  await scoreCandidates(scoring, words.hits, nearest.hits, vectors, new Shortfalls())
   return found
 }
 

@@ -9,7 +9,7 @@ import { momentInWords } from '../shared/words-of-time.ts'
 import { entitlementInWords } from './entitlement-words.ts'
 import { WhyHidden } from './why-hidden.ts'
 
-/** What the signed-in application may read and do, and what it has used today. */
+/** Shows what the signed-in application may read and do, and what it has used today. */
 export function AccountView(): ComponentChild {
   const fault = useSignal<string | null>(null)
   useEffect(() => {
@@ -89,7 +89,7 @@ function Times({ known }: { readonly known: Account }): ComponentChild {
   )
 }
 
-/** What a quota is called, and the operations that it counts. */
+/** The title of each quota, and the operations that it counts. */
 const quotas: Readonly<Record<string, readonly [name: string, operations: readonly string[]]>> = {
   search: ['Search', ['search.default', 'search.contents']],
   search_history: ['History search', ['search.history']],

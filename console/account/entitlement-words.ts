@@ -1,6 +1,6 @@
 import type { Entitlement } from '../app/account.ts'
 
-/** An entitlement entry as a sentence. A list that is absent or empty limits nothing. */
+/** Returns an entitlement entry as a sentence. An absent or empty list limits nothing. */
 export function entitlementInWords(entry: Omit<Entitlement, 'entitlement_id'> & Partial<Entitlement>): string {
   const { published_from: from, published_to: to } = entry
   const parts = [
@@ -9,7 +9,7 @@ export function entitlementInWords(entry: Omit<Entitlement, 'entitlement_id'> & 
     some(entry.languages) ? `in ${listed(entry.languages, 'language')}` : 'in any language',
     some(entry.regions) ? `of ${listed(entry.regions, 'region')}` : null,
     from && to
-      ? `published from ${day(from)} until before ${day(to)}`
+      ? `published from ${day(from)} and before ${day(to)}`
       : from
         ? `published since ${day(from)}`
         : to
@@ -29,9 +29,14 @@ function listed(names: readonly string[], kind: string, none = `any ${kind}`): s
   return `the ${kind}${names.length === 1 ? '' : 's'} ${text}`
 }
 
-/** With the time of day, where it is not the beginning of one. */
+/**
+ * Returns the date, with the time of day unless it is midnight. A leap second stays as it was written, because browsers
+ * cannot parse one.
+ */
 const day = (time: string): string =>
-  new Date(time)
-    .toISOString()
-    .replace('T00:00:00.000Z', '')
-    .replace(/T(\d\d:\d\d)(?::00\.000)?(.*)Z$/, ' $1$2 UTC')
+  Number.isNaN(Date.parse(time))
+    ? time
+    : new Date(time)
+        .toISOString()
+        .replace('T00:00:00.000Z', '')
+        .replace(/T(\d\d:\d\d)(?::00\.000)?(.*)Z$/, ' $1$2 UTC')

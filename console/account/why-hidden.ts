@@ -3,6 +3,7 @@ import { type ComponentChild, h } from 'preact'
 import { useId } from 'preact/hooks'
 import type { Entitlement } from '../app/account.ts'
 import { ApiError, ask, inWords } from '../app/ask.ts'
+import { pathSegment } from '../shared/path-segment.ts'
 
 interface Found {
   readonly id: string
@@ -10,8 +11,8 @@ interface Found {
 }
 
 /**
- * A document that is not found may not exist, or be hidden; the server does not tell which, and neither does this. What can
- * be told is what a document must be like to be seen, entry by entry.
+ * Says, entry by entry, which documents the application may read. The server does not tell a hidden document from one
+ * that does not exist, so this page cannot either.
  */
 export function WhyHidden({ entitlements }: { readonly entitlements: readonly Entitlement[] }): ComponentChild {
   const id = useId()
@@ -23,7 +24,7 @@ export function WhyHidden({ entitlements }: { readonly entitlements: readonly En
     found.value = null
     fault.value = null
     try {
-      found.value = await ask<Found>('GET', `/v1/documents/${encodeURIComponent(typed.value.trim())}`)
+      found.value = await ask<Found>('GET', `/v1/documents/${pathSegment(typed.value.trim())}`)
     } catch (error) {
       if (error instanceof ApiError && error.status === 404) found.value = 'hidden'
       else fault.value = inWords(error)
@@ -46,7 +47,7 @@ export function WhyHidden({ entitlements }: { readonly entitlements: readonly En
         placeholder: 'doc_…',
         onInput: (event: Event) => {
           typed.value = (event.currentTarget as HTMLInputElement).value
-          // What was said was about another one.
+          // The last result was about another document.
           found.value = null
           fault.value = null
         },

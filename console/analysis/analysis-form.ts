@@ -10,7 +10,7 @@ import { type AnalysisType, analysisTypes, type Run, typeWords } from './analysi
 import { FieldFault } from './field-fault.ts'
 import { ParameterFields } from './parameter-fields.ts'
 
-/** What is executed for an application. */
+/** The analysis types that the application may run. */
 export const typesOf = (known: Account | null): readonly string[] =>
   known?.policy.analysis_enabled ? (known.policy.analysis?.types ?? ['knn_graph']) : []
 
@@ -41,7 +41,7 @@ export const requestBehind = (draft: AnalysisDraft, known: Account) => ({
   body: requestOfDraft(draft, profileOf(known)),
 })
 
-/** Starts a run, or a subscription that starts runs again and again. */
+/** Starts a run, or creates a subscription that starts runs regularly. */
 export function AnalysisForm({
   draft,
   readRuns,
@@ -54,7 +54,7 @@ export function AnalysisForm({
   const faults = useSignal<FieldFaults>(noFaults)
   const isBusy = useSignal(false)
   const form = useRef<HTMLFormElement>(null)
-  // It may be out of sight.
+  // The field may be out of sight.
   useEffect(() => form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus(), [faults.value])
   if (known === null || draft.value === null) return null
   const now = draft.value
@@ -75,7 +75,8 @@ export function AnalysisForm({
       faults.value = fieldFaults(error)
       const isAtItsField = [...faults.value.keys()].every((path) => shownPaths.test(path))
       fault.value = faults.value.size > 0 && isAtItsField ? 'Check the fields marked above.' : inWords(error)
-      // Nobody heard whether it began, and begun twice it runs twice: the list tells, once the server answers again.
+      // The run may have started, and a second request would start a second run. The list shows it when the server is
+      // back.
       if (error instanceof TypeError) {
         fault.value += ` Check the list of ${now.again === null ? 'runs' : 'subscriptions'} before you start it again.`
         readRuns()
@@ -123,7 +124,7 @@ export function AnalysisForm({
   )
 }
 
-/** What the form has a field for. */
+/** The paths of errors that belong to a field of the form. */
 const shownPaths = /^(?:parameters\.\w+|input_scope\.(?:source_platforms|languages|published_from|published_to))$/
 
 interface FieldsProps {

@@ -14,7 +14,7 @@ const draft: AnalysisDraft = {
   again: null,
 }
 
-test('what was left empty is not asked for', () => {
+test('empty fields are left out of the request', () => {
   assert.deepEqual(requestOfDraft(draft, 'bge'), {
     analysis_type: 'knn_graph',
     embedding_profile_id: 'bge',
@@ -22,7 +22,7 @@ test('what was left empty is not asked for', () => {
   })
 })
 
-test('lists are taken apart, and the last day is still in it, at the end of a year too', () => {
+test('lists are split, and the last day is included, also at the end of a year', () => {
   const { input_scope } = requestOfDraft(
     { ...draft, platforms: 'rss, forum rss', languages: 'en', from: '2026-12-01', to: '2026-12-31' },
     'bge',
@@ -36,7 +36,7 @@ test('lists are taken apart, and the last day is still in it, at the end of a ye
   })
 })
 
-test('counts need no vectors; a subscription has its name and when it starts', () => {
+test('counts need no vectors; a subscription has a name and a schedule', () => {
   const again = { name: 'By day', mode: 'scheduled', hours: 1.5 } as const
   assert.deepEqual(
     requestOfDraft({ ...draft, type: 'feature_rollup', parameters: { by: ['platform'] }, again }, 'bge'),
@@ -53,7 +53,7 @@ test('counts need no vectors; a subscription has its name and when it starts', (
   assert.equal('interval_seconds' in onChange, false)
 })
 
-test('a form can be sent as it begins, whatever is to be found; what it then lacks is said', () => {
+test('an untouched form can be sent for every type; a missing value is named', () => {
   for (const type of analysisTypes)
     assert.equal(lackingIn({ ...draft, type, parameters: parametersAtFirst(type) }), null)
   assert.match(lackingIn({ ...draft, type: 'feature_rollup' })!, /to count by/)

@@ -1,6 +1,6 @@
 import type { AnalysisType, InputScope } from './analysis-types.ts'
 
-/** What a form of analysis says, as it was typed. */
+/** The content of an analysis form, as it was typed. */
 export interface AnalysisDraft {
   readonly type: AnalysisType
   readonly datasets: readonly string[]
@@ -9,7 +9,7 @@ export interface AnalysisDraft {
   readonly from: string
   readonly to: string
   readonly parameters: Readonly<Record<string, unknown>>
-  /** Null for one run; else what makes it a subscription. */
+  /** The schedule of a subscription; null for a single run. */
   readonly again: null | {
     readonly name: string
     readonly mode: 'scheduled' | 'on_change' | 'hybrid'
@@ -17,18 +17,18 @@ export interface AnalysisDraft {
   }
 }
 
-/** What a form of that type begins with: what it cannot be without has to be something. */
+/** The first values of a form of this type. Required parameters need a value. */
 export const parametersAtFirst = (type: AnalysisType): AnalysisDraft['parameters'] =>
   type === 'feature_rollup' ? { by: ['platform'] } : {}
 
-/** Why it cannot be started yet; null where it can. */
+/** Returns what is missing before the analysis can start; null if nothing is. */
 export function lackingIn({ type, datasets, parameters }: AnalysisDraft): string | null {
   if (datasets.length === 0) return 'Choose at least one dataset.'
   if (type === 'feature_rollup' && parameters.by === undefined) return 'Choose at least one value to count by.'
   return null
 }
 
-/** The request that a draft stands for. Days are whole ones, of UTC: the last is still in it. */
+/** Returns the request body for a draft. Days are whole UTC days, and the last one is included. */
 export function requestOfDraft(draft: AnalysisDraft, profileId: string | null): Readonly<Record<string, unknown>> {
   const { type, parameters, again } = draft
   const needsVectors = type !== 'feature_rollup'

@@ -1,9 +1,9 @@
-/** What analysis is made of, as the API tells it. */
+/** The API's types of analysis. */
 export const analysisTypes = ['knn_graph', 'clustering', 'deduplication', 'feature_rollup'] as const
 export type AnalysisType = (typeof analysisTypes)[number]
 
 export const typeWords: Readonly<Record<AnalysisType, { readonly title: string; readonly about: string }>> = {
-  knn_graph: { title: 'Graph', about: 'A map of texts that are close in meaning.' },
+  knn_graph: { title: 'Graph', about: 'Texts that are close in meaning, and the links between them.' },
   clustering: { title: 'Topics', about: 'Groups of texts on the same subject, with their key words.' },
   deduplication: {
     title: 'Copies',

@@ -17,7 +17,7 @@ interface RunPage {
   readonly next_cursor?: string
 }
 
-/** Runs: those that were started, and how to start one. */
+/** Lists the runs, and starts new ones. */
 export function AnalysisView(): ComponentChild {
   const draft = useSignal<AnalysisDraft | null>(null)
   const runs = useSignal<readonly Run[] | null>(null)
@@ -28,23 +28,23 @@ export function AnalysisView(): ComponentChild {
   useEffect(() => {
     const left = new AbortController()
     let timer: ReturnType<typeof setTimeout> | undefined
-    const told = (error: unknown): void => {
+    const showError = (error: unknown): void => {
       if (!left.signal.aborted) fault.value = inWords(error)
     }
     const read = async (): Promise<void> => {
       const page = await ask<RunPage>('GET', '/v1/analysis/runs', { signal: left.signal })
       left.signal.throwIfAborted()
-      // Older pages that were read stay: of those nothing moves but to its end.
+      // Keeps older pages: their runs have ended and do not change.
       const newest = new Set(page.runs.map(({ run_id: id }) => id))
       if (runs.value === null) cursor.value = page.next_cursor
       runs.value = [...page.runs, ...(runs.value ?? []).filter(({ run_id: id }) => !newest.has(id))]
-      if (page.runs.some(isUnderWay)) timer = setTimeout(() => read().catch(told), pollMs)
+      if (page.runs.some(isUnderWay)) timer = setTimeout(() => read().catch(showError), pollMs)
     }
     const prepare = async (): Promise<void> => {
       const known = account.value ?? (await readAccount())
       draft.value ??= newDraft(known)
     }
-    Promise.all([prepare(), read()]).catch(told)
+    Promise.all([prepare(), read()]).catch(showError)
     return () => {
       left.abort()
       clearTimeout(timer)

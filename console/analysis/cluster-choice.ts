@@ -8,7 +8,7 @@ import type { Artifact, Run } from './analysis-types.ts'
 import { followRun } from './follow-run.ts'
 import { artifactPath, readRows } from './read-table.ts'
 
-/** Which topic a text is of, and the words of each. */
+/** The topic of each text, and the words of each topic. */
 export interface Clusters {
   readonly of: ReadonlyMap<string, string>
   readonly words: ReadonlyMap<string, string>
@@ -20,7 +20,7 @@ interface Props {
   readonly choose: (clusters: Clusters) => void
 }
 
-/** Topics are a run of their own, of the same texts: one that is there is taken, and else one can be started. */
+/** Offers a topic run over the same texts, or a button that starts one. */
 export function ClusterChoice({ run, chosen, choose }: Props): ComponentChild {
   const state = useSignal<'looking' | 'none' | 'computing'>('looking')
   const fault = useSignal<string | null>(null)
@@ -84,7 +84,7 @@ export function ClusterChoice({ run, chosen, choose }: Props): ComponentChild {
       )
 }
 
-/** Of the same texts are runs with the same scope and vectors. */
+/** Two runs have the same texts if they have the same scope and profile. */
 const keyOf = ({ input_scope: scope, embedding_profile_id: profile }: Run): string =>
   JSON.stringify([profile, Object.entries(scope).sort(([a], [b]) => (a < b ? -1 : 1))])
 

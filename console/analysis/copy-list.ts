@@ -20,7 +20,7 @@ const shownFirst = 30
 const groupsOf = (members: readonly Member[]): readonly (readonly Member[])[] =>
   [...Map.groupBy(members, ({ group_id: id }) => id).values()].sort((a, b) => b.length - a.length)
 
-/** Texts that say the same, in groups, the largest first; the earliest of each stands first. */
+/** Lists groups of near-identical texts, the largest group first, and the earliest text first in each group. */
 export function CopyList({ run, artifact }: ResultProps): ComponentChild {
   const shown = useSignal(shownFirst)
   const { rows, documents, fault } = useRows<Member>(run, artifact, shown.value, (members, count) =>

@@ -9,7 +9,7 @@ import { counted } from './run-words.ts'
 type Row = Readonly<Record<string, unknown>>
 const shownFirst = 100
 
-/** Counts as a table: by day where there are days, and those first that count most. */
+/** Shows counts as a table: by day if the rows have days, then the highest count first. */
 export function CountTable({ run, artifact }: ResultProps): ComponentChild {
   const rows = useSignal<readonly Row[] | null>(null)
   const shown = useSignal(shownFirst)
@@ -18,7 +18,7 @@ export function CountTable({ run, artifact }: ResultProps): ComponentChild {
     const left = new AbortController()
     readRows<Row>(artifactPath(run.run_id, artifact), left.signal).then(
       (found) => {
-        // Both without a day: their difference is no number, and falsy.
+        // If neither row has a day, the difference is NaN, which is falsy.
         rows.value = found.toSorted((a, b) => dayOf(a) - dayOf(b) || Number(b.documents) - Number(a.documents))
       },
       (error) => {
@@ -80,7 +80,7 @@ export function CountTable({ run, artifact }: ResultProps): ComponentChild {
   ]
 }
 
-/** The first day of what a row counts; what has none comes last. */
+/** The first day of the period that a row counts; infinity, which sorts last, if it has none. */
 const dayOf = ({ bucket }: Row): number => (bucket instanceof Date ? Number(bucket) : Number.POSITIVE_INFINITY)
 
 const isNumber = (value: unknown): boolean => typeof value === 'number' || typeof value === 'bigint'

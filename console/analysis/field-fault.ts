@@ -1,6 +1,6 @@
 import { type ComponentChild, h } from 'preact'
 
-/** Below a field, what is wrong with it. */
+/** Shows the error of a field below it. */
 export const FieldFault = ({
   id,
   fault,

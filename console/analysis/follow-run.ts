@@ -1,14 +1,15 @@
 import { ask } from '../app/ask.ts'
+import { pathSegment } from '../shared/path-segment.ts'
 import { isUnderWay, type Run } from './analysis-types.ts'
 
 const [pollMs, pollMaxMs] = [400, 5_000]
 
-/** Tells of a run until it has ended, less and less often; gives its end. */
-export async function followRun(runId: string, signal: AbortSignal, tell: (run: Run) => void): Promise<Run> {
+/** Polls a run, at growing intervals, until it has ended. Reports each state, and returns the last. */
+export async function followRun(runId: string, signal: AbortSignal, report: (run: Run) => void): Promise<Run> {
   for (let rest = pollMs; ; rest = Math.min(pollMaxMs, rest * 1.3)) {
-    const run = await ask<Run>('GET', `/v1/analysis/runs/${encodeURIComponent(runId)}`, { signal })
+    const run = await ask<Run>('GET', `/v1/analysis/runs/${pathSegment(runId)}`, { signal })
     signal.throwIfAborted()
-    tell(run)
+    report(run)
     if (!isUnderWay(run)) return run
     await pause(rest, signal)
   }

@@ -1,4 +1,7 @@
-/** The package describes its front alone; this is the step behind it, which needs no graph and can run in a worker. */
+/**
+ * The package has no types for this module: one step of the layout, which needs no graph object and so can run in a
+ * worker.
+ */
 declare module 'graphology-layout-forceatlas2/iterate.js' {
   import type { ForceAtlas2Settings } from 'graphology-layout-forceatlas2'
   export default function iterate(

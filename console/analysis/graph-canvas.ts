@@ -1,35 +1,37 @@
 import { UndirectedGraph } from 'graphology'
 import Sigma from 'sigma'
+import { EdgeLayer } from './edge-layer.ts'
 import { degreesOf, type Graph, neighboursOf } from './graph-of-edges.ts'
-import type { Settled, SettleOrder } from './settle-worker.ts'
-import { TieLayer } from './tie-layer.ts'
+import type { LayoutRequest, LayoutState } from './layout-worker.ts'
 
 export interface GraphEvents {
-  /** The pointer is over a node, or over none. Where, in the canvas. */
-  readonly point: (at: { readonly place: number; readonly x: number; readonly y: number } | null) => void
-  readonly choose: (place: number | null) => void
-  readonly open: (place: number) => void
+  /** Called with the node under the pointer and its position on the canvas in pixels, or with null. */
+  readonly point: (at: { readonly node: number; readonly x: number; readonly y: number } | null) => void
+  readonly choose: (node: number | null) => void
+  readonly open: (node: number) => void
   readonly settled: () => void
 }
 
 interface Shown {
   readonly colours: readonly string[]
   readonly labels: readonly string[]
-  /** Nodes that are in the background, as they are not of what was chosen in the legend. */
-  readonly isDim: (place: number) => boolean
+  /** Whether a node is dimmed, because it does not belong to the group chosen in the legend. */
+  readonly isDim: (node: number) => boolean
 }
 
-/** The drawn graph: sigma draws nodes and names, and knows what the pointer is at; ties are in a layer of their own. */
+/**
+ * Draws the graph. Sigma draws nodes and labels and finds the node under the pointer; edges have a layer of their own.
+ */
 export class GraphCanvas {
   readonly #graph: Graph
   readonly #container: HTMLElement
   readonly #nodes = new UndirectedGraph<NodeLook>()
   readonly #sigma: Sigma<NodeLook>
-  readonly #ties: TieLayer
+  readonly #edges: EdgeLayer
   readonly #worker: Worker
   readonly #isCalm = matchMedia('(prefers-reduced-motion: reduce)').matches
   #chosen: number | null = null
-  /** What is around the letters of a name: the ground that it stands on. */
+  /** The colour around the letters of a label: the background. */
   #halo = '#ffffff'
 
   constructor(container: HTMLElement, graph: Graph, events: GraphEvents) {
@@ -53,61 +55,61 @@ export class GraphCanvas {
       maxCameraRatio: 4,
       stagePadding: 36,
       enableCameraRotation: false,
-      // A page that is being printed or put away may have no width for a moment.
+      // While the page is printed or hidden it may have no width for a moment.
       allowInvalidContainer: true,
       zIndex: true,
       defaultDrawNodeLabel: (...drawn) => drawName(this.#halo, ...drawn),
-      // The name of what is pointed at is shown by the page, where it can be read aloud and selected.
+      // The page shows the label of the hovered node, so that it can be read aloud and selected.
       defaultDrawNodeHover: () => {},
     })
-    this.#ties = new TieLayer(this.#sigma as unknown as Sigma, graph.ties, graph.subjectIds.length)
+    this.#edges = new EdgeLayer(this.#sigma as unknown as Sigma, graph.edges, graph.subjectIds.length)
     this.followTheme()
-    this.#sigma.on('enterNode', ({ node }) => {
-      const place = Number(node)
+    this.#sigma.on('enterNode', ({ node: key }) => {
+      const node = Number(key)
       container.style.cursor = 'pointer'
-      events.point({ place, ...this.#pointOf(place) })
-      this.#stress(place)
+      events.point({ node, ...this.#pointOf(node) })
+      this.#highlight(node)
     })
     this.#sigma.on('leaveNode', () => {
       container.style.cursor = ''
       events.point(null)
-      this.#stress(this.#chosen)
+      this.#highlight(this.#chosen)
     })
-    this.#sigma.on('clickNode', ({ node }) => events.choose(Number(node)))
+    this.#sigma.on('clickNode', ({ node: key }) => events.choose(Number(key)))
     this.#sigma.on('clickStage', () => events.choose(null))
-    this.#sigma.on('doubleClickNode', ({ node, preventSigmaDefault }) => {
+    this.#sigma.on('doubleClickNode', ({ node: key, preventSigmaDefault }) => {
       preventSigmaDefault()
-      events.open(Number(node))
+      events.open(Number(key))
     })
     this.#sigma.getCamera().on('updated', () => events.point(null))
-    this.#worker = this.#settle(events.settled)
+    this.#worker = this.#startLayout(events.settled)
   }
 
-  #settle(settled: () => void): Worker {
-    const worker = new Worker(new URL('./settle-worker.ts', import.meta.url), { type: 'module' })
-    let next: Settled | null = null
+  #startLayout(settled: () => void): Worker {
+    const worker = new Worker(new URL('./layout-worker.ts', import.meta.url), { type: 'module' })
+    let next: LayoutState | null = null
     const draw = (): void => {
-      const { places, isLast } = next!
+      const { positions, isLast } = next!
       next = null
-      this.place(places)
+      this.setPositions(positions)
       if (isLast) settled()
     }
-    worker.addEventListener('message', ({ data }: MessageEvent<Settled>) => {
-      // What came while a frame was waited for is seen in its newest state alone.
+    worker.addEventListener('message', ({ data }: MessageEvent<LayoutState>) => {
+      // Only the newest state is drawn, once per frame.
       if (next === null) requestAnimationFrame(draw)
       next = data
     })
-    const { subjectIds, ties, strengths } = this.#graph
-    worker.postMessage({ graph: { subjectIds, ties, strengths }, isShown: !this.#isCalm } satisfies SettleOrder)
+    const { subjectIds, edges, strengths } = this.#graph
+    worker.postMessage({ graph: { subjectIds, edges, strengths }, isShown: !this.#isCalm } satisfies LayoutRequest)
     return worker
   }
 
-  place(places: Float32Array<ArrayBuffer>): void {
-    this.#ties.place(places)
+  setPositions(positions: Float32Array<ArrayBuffer>): void {
+    this.#edges.setPositions(positions)
     this.#nodes.updateEachNodeAttributes(
-      (node, look) => {
-        look.x = places[2 * Number(node)]!
-        look.y = places[2 * Number(node) + 1]!
+      (key, look) => {
+        look.x = positions[2 * Number(key)]!
+        look.y = positions[2 * Number(key) + 1]!
         return look
       },
       { attributes: ['x', 'y'] },
@@ -117,25 +119,25 @@ export class GraphCanvas {
   show({ colours, labels, isDim }: Shown): void {
     const tints = new Uint8Array(4 * colours.length)
     const faint = this.#colour('--line')
-    this.#nodes.updateEachNodeAttributes((node, look) => {
-      const place = Number(node)
-      const dim = isDim(place)
-      const color = dim ? faint : colours[place]!
-      tints.set([...rgb(color), dim ? 0 : 255], 4 * place)
-      return { ...look, color, label: dim ? null : labels[place]!, zIndex: dim ? 0 : 1 }
+    this.#nodes.updateEachNodeAttributes((key, look) => {
+      const node = Number(key)
+      const dim = isDim(node)
+      const color = dim ? faint : colours[node]!
+      tints.set([...rgb(color), dim ? 0 : 255], 4 * node)
+      return { ...look, color, label: dim ? null : labels[node]!, zIndex: dim ? 0 : 1 }
     })
-    this.#ties.colour(tints)
+    this.#edges.colour(tints)
     this.#sigma.scheduleRender()
   }
 
-  /** Puts the eye on a node, whose ties stand out from now on; with null on all of it. */
-  choose(place: number | null): void {
+  /** Moves the camera to a node and highlights its edges. Null removes the highlight. */
+  choose(node: number | null): void {
     if (this.#chosen !== null) this.#nodes.mergeNodeAttributes(String(this.#chosen), { highlighted: false })
-    this.#chosen = place
-    this.#stress(place)
-    if (place === null) return
-    this.#nodes.mergeNodeAttributes(String(place), { highlighted: true })
-    const at = this.#sigma.getNodeDisplayData(String(place))
+    this.#chosen = node
+    this.#highlight(node)
+    if (node === null) return
+    this.#nodes.mergeNodeAttributes(String(node), { highlighted: true })
+    const at = this.#sigma.getNodeDisplayData(String(node))
     if (at === undefined) return
     const camera = this.#sigma.getCamera()
     this.#moveTo({ x: at.x, y: at.y, ratio: Math.min(camera.ratio, 0.5) })
@@ -165,14 +167,14 @@ export class GraphCanvas {
     else camera.animate(state, { duration: 350 })
   }
 
-  #stress(place: number | null): void {
-    const ties = place === null ? [] : neighboursOf(this.#graph, place).flatMap((other) => [place, other.place])
-    this.#ties.choose(Uint32Array.from(ties))
+  #highlight(node: number | null): void {
+    const edges = node === null ? [] : neighboursOf(this.#graph, node).flatMap((other) => [node, other.node])
+    this.#edges.choose(Uint32Array.from(edges))
     this.#sigma.scheduleRender()
   }
 
-  #pointOf(place: number): { x: number; y: number } {
-    const { x, y } = this.#nodes.getNodeAttributes(String(place))
+  #pointOf(node: number): { x: number; y: number } {
+    const { x, y } = this.#nodes.getNodeAttributes(String(node))
     return this.#sigma.graphToViewport({ x, y })
   }
 
@@ -181,7 +183,7 @@ export class GraphCanvas {
   }
 }
 
-/** Beside its node: on the right, or on the left where it would run over the edge. */
+/** Draws a label at the right of its node, or at the left if it would not fit. */
 function drawName(
   halo: string,
   context: Drawn[0],
@@ -216,7 +218,7 @@ interface NodeLook {
   [name: string]: unknown
 }
 
-/** A colour of the styles, which may depend on the theme, as sigma and WebGL take it. */
+/** Converts a colour of the stylesheet, which may depend on the theme, to the form that sigma and WebGL take. */
 function hexOf(colour: string, within: HTMLElement): string {
   const probe = document.createElement('span')
   probe.style.color = colour

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { legendOf } from './graph-colours.ts'
 
-test('the commonest values have colours of their own; what is beyond them, or has none, is one grey', () => {
+test('the most frequent values have colours of their own; further and missing values are grey', () => {
   const values = [...Array.from({ length: 20 }, (_, i) => `v${i}`), 'v7', null]
   const { entries, colours } = legendOf(values)
   assert.deepEqual([entries[0]!.value, entries[0]!.count], ['v7', 2])

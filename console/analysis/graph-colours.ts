@@ -1,4 +1,4 @@
-/** Told apart by most eyes, on light and on dark ground; what is over is grey. */
+/** Colours that most people can tell apart on light and on dark backgrounds. Values beyond the palette are grey. */
 const palette = [
   '#1f8fa6',
   '#e08a2e',
@@ -20,7 +20,10 @@ export interface Legend {
   readonly colours: readonly string[]
 }
 
-/** A colour for each value, the commonest first; `null` is what has none, and what is beyond the palette. */
+/**
+ * Gives each value a colour, the most frequent first. `null` stands for nodes without a value and for values beyond the
+ * palette.
+ */
 export function legendOf(values: readonly (string | null)[]): Legend {
   const counts = new Map<string | null, number>()
   for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1)

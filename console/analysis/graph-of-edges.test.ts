@@ -11,7 +11,7 @@ const edge = (source: string, target: string, rank: number, similarity: number):
   similarity,
 })
 
-test('a pair is one tie whichever named the other, and holds more where both did', () => {
+test('a pair is one edge whichever named the other, and stronger if both did', () => {
   const graph = graphOfEdges([
     edge('a', 'c', 2, 0.5),
     edge('a', 'b', 1, 0.9),
@@ -20,12 +20,12 @@ test('a pair is one tie whichever named the other, and holds more where both did
   ])
   assert.deepEqual(graph.subjectIds, ['a', 'c', 'b'])
   assert.deepEqual(graph.documentIds, ['of a', 'of c', 'of b'])
-  // Those first that hold most.
-  assert.deepEqual([...graph.ties], [0, 2, 0, 1])
+  // The strongest edges come first.
+  assert.deepEqual([...graph.edges], [0, 2, 0, 1])
   assert.deepEqual([...graph.strengths], [2, 1.25])
   assert.deepEqual([...degreesOf(graph)], [2, 1, 1])
   assert.deepEqual(
-    neighboursOf(graph, 0).map(({ place, similarity }) => [graph.subjectIds[place], similarity.toFixed(1)]),
+    neighboursOf(graph, 0).map(({ node, similarity }) => [graph.subjectIds[node], similarity.toFixed(1)]),
     [
       ['b', '0.9'],
       ['c', '0.5'],
@@ -33,7 +33,7 @@ test('a pair is one tie whichever named the other, and holds more where both did
   )
 })
 
-test('no edges are an empty graph', () => {
+test('no edges give an empty graph', () => {
   const graph = graphOfEdges([])
-  assert.deepEqual([graph.subjectIds.length, graph.ties.length], [0, 0])
+  assert.deepEqual([graph.subjectIds.length, graph.edges.length], [0, 0])
 })

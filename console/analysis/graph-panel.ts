@@ -7,7 +7,7 @@ import { type AnalysedDocument, documentAddress, titleOf } from './read-document
 import { counted } from './run-words.ts'
 import { tellApart } from './tell-apart.ts'
 
-/** Enough to choose from; a search narrows what there is. */
+/** The number of listed texts. A search narrows longer lists. */
 const listedMax = 60
 const neighboursMax = 30
 
@@ -16,34 +16,34 @@ interface Props {
   readonly documents: ReadonlyMap<string, AnalysedDocument>
   readonly degrees: Uint32Array
   readonly chosen: number | null
-  readonly choose: (place: number | null) => void
+  readonly choose: (node: number | null) => void
 }
 
-/** What is in the graph as a list: all of it, what a search finds, or one text with its neighbours. */
+/** Lists what the graph shows: all texts, the matches of a search, or one text with its neighbours. */
 export function GraphPanel({ graph, documents, degrees, chosen, choose }: Props): ComponentChild {
   const query = useSignal('')
-  const titleAt = (place: number): string => titleOf(documents.get(graph.documentIds[place]!))
-  const wanted = query.value.trim().toLowerCase()
+  const titleAt = (node: number): string => titleOf(documents.get(graph.documentIds[node]!))
+  const needle = query.value.trim().toLowerCase()
   const found = graph.subjectIds
-    .map((_, place) => place)
-    .filter((place) => wanted === '' || textOf(documents.get(graph.documentIds[place]!)).includes(wanted))
+    .map((_, node) => node)
+    .filter((node) => needle === '' || textOf(documents.get(graph.documentIds[node]!)).includes(needle))
     .sort((a, b) => degrees[b]! - degrees[a]!)
   const apart = useMemo(
-    () => tellApart(graph, titleAt, (place) => factsOf(documents.get(graph.documentIds[place]!))),
+    () => tellApart(graph, titleAt, (node) => factsOf(documents.get(graph.documentIds[node]!))),
     [graph, documents],
   )
-  const entry = (place: number, note: string): ComponentChild =>
+  const entry = (node: number, note: string): ComponentChild =>
     h(
       'li',
-      { key: place },
+      { key: node },
       h(
         'button',
-        { type: 'button', 'aria-current': place === chosen ? 'true' : undefined, onClick: () => choose(place) },
+        { type: 'button', 'aria-current': node === chosen ? 'true' : undefined, onClick: () => choose(node) },
         h(
           'span',
           null,
-          h('span', { class: 'node-title', dir: 'auto' }, titleAt(place)),
-          h('span', { class: 'note', dir: 'auto' }, apart(place)),
+          h('span', { class: 'node-title', dir: 'auto' }, titleAt(node)),
+          h('span', { class: 'note', dir: 'auto' }, apart(node)),
         ),
         h('span', { class: 'count' }, note),
       ),
@@ -78,21 +78,21 @@ export function GraphPanel({ graph, documents, degrees, chosen, choose }: Props)
             { key: 'l', class: 'graph-list' },
             neighboursOf(graph, chosen)
               .slice(0, neighboursMax)
-              .map(({ place, similarity }) => entry(place, similarity.toFixed(2))),
+              .map(({ node, similarity }) => entry(node, similarity.toFixed(2))),
           ),
         ],
-    chosen !== null && wanted === ''
+    chosen !== null && needle === ''
       ? null
       : [
           h(
             'h3',
             { key: 'h', role: 'status' },
-            wanted === '' ? 'Most connected' : found.length === 0 ? 'No matches' : counted(found.length, 'text'),
+            needle === '' ? 'Most connected' : found.length === 0 ? 'No matches' : counted(found.length, 'text'),
           ),
           h(
             'ol',
             { key: 'l', class: 'graph-list' },
-            found.slice(0, listedMax).map((place) => entry(place, String(degrees[place]))),
+            found.slice(0, listedMax).map((node) => entry(node, String(degrees[node]))),
           ),
         ],
   )
@@ -112,12 +112,12 @@ const factsOf = (document: AnalysedDocument | undefined): readonly string[] =>
 interface ChosenProps {
   readonly document: AnalysedDocument | undefined
   readonly id: string
-  readonly choose: (place: number | null) => void
+  readonly choose: (node: number | null) => void
 }
 
 function Chosen({ document, id, choose }: ChosenProps): ComponentChild {
   const heading = useRef<HTMLHeadingElement>(null)
-  // On a phone it stands below what was clicked.
+  // On a phone it is below the graph that was clicked.
   useEffect(() => heading.current?.scrollIntoView({ block: 'nearest' }), [id])
   const facts = [document?.dataset_id, ...factsOf(document)].filter(Boolean)
   const body = document?.content?.body ?? ''

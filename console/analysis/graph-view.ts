@@ -23,10 +23,10 @@ const colouringWords: Readonly<Record<Colouring, string>> = {
   language: 'Language',
 }
 
-/** Both kinds of layers need WebGL 2, and sigma cannot even be loaded without. */
+/** Both layers need WebGL 2, and even loading sigma fails without it. */
 const canDraw = (): boolean => document.createElement('canvas').getContext('webgl2') !== null
 
-/** The graph of a run, drawn, with a list beside it that says the same to those who cannot see it. */
+/** Draws the graph of a run, with a list beside it that gives the same information to those who cannot see it. */
 export function GraphView({ run, artifact }: ResultProps): ComponentChild {
   const graph = useSignal<Graph | null>(null)
   const documents = useSignal<ReadonlyMap<string, AnalysedDocument>>(new Map())
@@ -72,15 +72,15 @@ function Drawn({ run, graph, documents }: DrawnProps): ComponentChild {
   const clusters = useSignal<Clusters | null>(null)
   const only = useSignal<string | null | undefined>(undefined)
   const chosen = useSignal<number | null>(null)
-  const pointed = useSignal<{ readonly place: number; readonly x: number; readonly y: number } | null>(null)
+  const pointed = useSignal<{ readonly node: number; readonly x: number; readonly y: number } | null>(null)
   const [isDrawn, isSettled] = [useSignal(false), useSignal(false)]
   const fault = useSignal<string | null>(null)
   const isDrawable = useRef(canDraw()).current
 
-  const documentAt = (place: number): AnalysedDocument | undefined => documents.get(graph.documentIds[place]!)
-  const values = graph.subjectIds.map((subject, place) => {
+  const documentAt = (node: number): AnalysedDocument | undefined => documents.get(graph.documentIds[node]!)
+  const values = graph.subjectIds.map((subject, node) => {
     if (colouring.value === 'cluster') return clusters.value?.of.get(subject) ?? null
-    const document = documentAt(place)
+    const document = documentAt(node)
     return (colouring.value === 'platform' ? document?.source_platform : document?.language) ?? null
   })
   const legend = legendOf(values)
@@ -93,9 +93,9 @@ function Drawn({ run, graph, documents }: DrawnProps): ComponentChild {
         ? (clusters.value?.words.get(value) ?? value)
         : value
 
-  const choose = (place: number | null): void => {
-    chosen.value = place
-    canvas.current?.choose(place)
+  const choose = (node: number | null): void => {
+    chosen.value = node
+    canvas.current?.choose(node)
   }
 
   useEffect(() => {
@@ -109,7 +109,7 @@ function Drawn({ run, graph, documents }: DrawnProps): ComponentChild {
           pointed.value = at
         },
         choose,
-        open: (place) => go(documentAddress(graph.documentIds[place]!)),
+        open: (node) => go(documentAddress(graph.documentIds[node]!)),
         settled: () => {
           isSettled.value = true
         },
@@ -126,12 +126,12 @@ function Drawn({ run, graph, documents }: DrawnProps): ComponentChild {
     }
   }, [graph])
 
-  // Colours follow what is known of documents and topics, what is chosen, and the theme.
+  // Colours change with the loaded documents and topics, with the selection, and with the theme.
   const shown = legend.entries.map(({ value }) => value)
   useEffect(() => {
-    const isOf = (place: number): boolean =>
-      only.value === null ? !shown.includes(values[place]!) || values[place] === null : values[place] === only.value
-    const isDim = (place: number): boolean => only.value !== undefined && !isOf(place)
+    const isOf = (node: number): boolean =>
+      only.value === null ? !shown.includes(values[node]!) || values[node] === null : values[node] === only.value
+    const isDim = (node: number): boolean => only.value !== undefined && !isOf(node)
     canvas.current?.show({
       colours: legend.colours,
       labels: graph.documentIds.map((id) => shortened(titleOf(documents.get(id)))),
@@ -196,7 +196,7 @@ function Drawn({ run, graph, documents }: DrawnProps): ComponentChild {
               class: 'graph-canvas',
               ref: container,
               role: 'img',
-              'aria-label': `A map of ${counted(graph.subjectIds.length, 'text')} and ${counted(graph.similarities.length, 'link')} between them. The list beside it shows the same content.`,
+              'aria-label': `A graph of ${counted(graph.subjectIds.length, 'text')} and ${counted(graph.similarities.length, 'link')} between them. The list beside it shows the same content.`,
             }),
             pointed.value === null
               ? null
@@ -207,13 +207,13 @@ function Drawn({ run, graph, documents }: DrawnProps): ComponentChild {
                     dir: 'auto',
                     style: { left: `${pointed.value.x}px`, top: `${pointed.value.y}px` },
                   },
-                  titleOf(documentAt(pointed.value.place)),
+                  titleOf(documentAt(pointed.value.node)),
                 ),
           )
         : h(
             'p',
             { class: 'notice warn', role: 'status' },
-            'The map needs WebGL 2, which this browser does not support or has turned off. The list shows the same content.',
+            'The graph needs WebGL 2, which this browser does not support or has turned off. The list shows the same content.',
           ),
       fault.value === null ? null : h('p', { class: 'notice bad', role: 'alert' }, fault.value),
       h(
@@ -243,7 +243,7 @@ const zoomButton = (sign: string, title: string, press: () => void): ComponentCh
 interface LegendProps {
   readonly legend: Legend
   readonly wordsOf: (value: string | null) => string
-  /** What the others are dimmed for; undefined where none are. */
+  /** The value whose nodes are not dimmed; undefined if no node is. */
   readonly only: string | null | undefined
   readonly choose: (value: string | null) => void
 }

@@ -18,7 +18,7 @@ interface Props {
 
 let reading: Promise<Description> | null = null
 
-/** The description is large and the same for everybody: it is read once, when a form is first opened. */
+/** Reads the API description once, when a form is first opened: it is large and the same for everybody. */
 function readDescription(): Promise<Description> {
   reading ??= ask<Description>('GET', '/openapi.json')
   reading.catch(() => {
@@ -27,11 +27,11 @@ function readDescription(): Promise<Description> {
   return reading
 }
 
-/** `knn_graph` has its parameters in `KnnGraphParameters`. */
+/** The schema of the parameters of `knn_graph` is KnnGraphParameters, and so on. */
 const schemaName = (type: AnalysisType): string =>
   `${type.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase())}Parameters`
 
-/** What can be said of a type of analysis, as the API describes it: a field for each, with its bounds and its help. */
+/** Shows a field for each parameter of an analysis type, with the bounds and the help text of the API description. */
 export function ParameterFields({ type, given, faults, change }: Props): ComponentChild {
   const described = useSignal<Description | null>(null)
   const fault = useSignal<string | null>(null)

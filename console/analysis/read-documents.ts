@@ -1,7 +1,7 @@
 import { ask } from '../app/ask.ts'
 import { nameOf } from '../shared/document-name.ts'
 
-/** What is shown of a document beside a result. */
+/** The fields of a document that are shown beside a result. */
 export interface AnalysedDocument {
   readonly id: string
   readonly dataset_id: string
@@ -15,21 +15,21 @@ export interface AnalysedDocument {
 
 const atOnce = 200
 
-/** Reads documents and tells of each portion; of those that may not be read any more it tells nothing. */
+/** Reads documents and reports each batch. Documents that may no longer be read are left out. */
 export async function readDocuments(
   ids: Iterable<string>,
   signal: AbortSignal,
-  tell: (documents: readonly AnalysedDocument[]) => void,
+  report: (documents: readonly AnalysedDocument[]) => void,
 ): Promise<void> {
-  const wanted = [...new Set(ids)]
-  for (let start = 0; start < wanted.length; start += atOnce) {
+  const unique = [...new Set(ids)]
+  for (let start = 0; start < unique.length; start += atOnce) {
     const { documents } = await ask<{ documents: AnalysedDocument[] }>('POST', '/v1/documents/batch-get', {
-      body: { document_ids: wanted.slice(start, start + atOnce) },
+      body: { document_ids: unique.slice(start, start + atOnce) },
       signal,
       repeatable: true,
     })
     signal.throwIfAborted()
-    tell(documents)
+    report(documents)
   }
 }
 

@@ -2,7 +2,7 @@ import { decompress } from 'fzstd'
 import { parquetReadObjects } from 'hyparquet'
 import { type EdgeRow, edgeColumns, graphOfEdges } from './graph-of-edges.ts'
 
-/** Reads a Parquet file: all its rows, or of edges the graph that they are. */
+/** Reads a Parquet file and answers with all its rows or, for edges, with their graph. */
 self.addEventListener('message', async ({ data }: MessageEvent<{ bytes: ArrayBuffer; as: 'rows' | 'graph' }>) => {
   const { bytes: file, as } = data
   const compressors = {
@@ -13,7 +13,10 @@ self.addEventListener('message', async ({ data }: MessageEvent<{ bytes: ArrayBuf
     const rows = await parquetReadObjects({ file, compressors, ...columns })
     if (as === 'rows') return postMessage({ result: rows })
     const graph = graphOfEdges(rows as unknown as readonly EdgeRow[])
-    postMessage({ result: graph }, { transfer: [graph.ties.buffer, graph.similarities.buffer, graph.strengths.buffer] })
+    postMessage(
+      { result: graph },
+      { transfer: [graph.edges.buffer, graph.similarities.buffer, graph.strengths.buffer] },
+    )
   } catch (error) {
     postMessage({ fault: error instanceof Error ? error.message : String(error) })
   }

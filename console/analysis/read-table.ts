@@ -1,11 +1,12 @@
 import { askFile } from '../app/ask.ts'
+import { pathSegment } from '../shared/path-segment.ts'
 import type { Artifact } from './analysis-types.ts'
 import type { Graph } from './graph-of-edges.ts'
 
 export const artifactPath = (runId: string, { artifact_id: id }: Artifact): string =>
-  `/v1/analysis/runs/${encodeURIComponent(runId)}/artifacts/${encodeURIComponent(id)}/file`
+  `/v1/analysis/runs/${pathSegment(runId)}/artifacts/${pathSegment(id)}/file`
 
-/** The rows of a file of a run. They are read in a worker, so that the page goes on meanwhile. */
+/** Reads the rows of a run's file in a worker, so that the page stays responsive. */
 export const readRows = <Row>(path: string, signal: AbortSignal): Promise<readonly Row[]> => read(path, 'rows', signal)
 
 export const readGraph = (path: string, signal: AbortSignal): Promise<Graph> => read(path, 'graph', signal)
@@ -18,7 +19,7 @@ async function read<Result>(path: string, as: 'rows' | 'graph', signal: AbortSig
       worker.addEventListener('message', ({ data }) =>
         'result' in data ? resolve(data.result) : reject(new Error(`The file could not be read: ${data.fault}.`)),
       )
-      worker.addEventListener('error', () => reject(new Error('What reads the file could not be loaded.')))
+      worker.addEventListener('error', () => reject(new Error('The code that reads the file could not be loaded.')))
       signal.addEventListener('abort', () => reject(signal.reason))
       worker.postMessage({ bytes, as }, [bytes])
     })

@@ -1,6 +1,6 @@
 import type { Artifact, Run } from './analysis-types.ts'
 
-/** What shows a result is given: the run, and the file of it that it reads. */
+/** The properties of a component that shows a result: the run, and the file to read. */
 export interface ResultProps {
   readonly run: Run
   readonly artifact: Artifact

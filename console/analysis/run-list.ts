@@ -21,7 +21,7 @@ export const RunStatus = ({ run }: { readonly run: Run }): ComponentChild =>
       : statusWords[run.status],
   )
 
-/** Runs as rows that lead to each of them. */
+/** Lists runs, each with a link to its page. */
 export function RunList({ runs, label }: { readonly runs: readonly Run[]; readonly label: string }): ComponentChild {
   return h(
     'ol',

@@ -4,6 +4,7 @@ import { useEffect } from 'preact/hooks'
 import { ask, askFile, inWords } from '../app/ask.ts'
 import type { ViewProps } from '../app/view-props.ts'
 import { AsCode } from '../shared/as-code.ts'
+import { pathSegment } from '../shared/path-segment.ts'
 import { type AnalysisType, type Artifact, isUnderWay, type Run, typeWords } from './analysis-types.ts'
 import { followRun } from './follow-run.ts'
 import { artifactPath } from './read-table.ts'
@@ -11,7 +12,7 @@ import type { ResultProps } from './result-props.ts'
 import { RunStatus } from './run-list.ts'
 import { inputInWords, parametersInWords, scopeInWords, timeInWords, warningInWords } from './run-words.ts'
 
-/** One run: how far it is, what went into it, its files, and what it found. */
+/** Shows one run: its progress, its input, its files and its result. */
 export function RunView({ params }: ViewProps): ComponentChild {
   const id = params.run_id!
   const run = useSignal<Run | null>(null)
@@ -24,7 +25,7 @@ export function RunView({ params }: ViewProps): ComponentChild {
         run.value = now
       })
       if (ended.status !== 'succeeded') return
-      const path = `/v1/analysis/runs/${encodeURIComponent(id)}/artifacts`
+      const path = `/v1/analysis/runs/${pathSegment(id)}/artifacts`
       const listed = await ask<{ artifacts: readonly Artifact[] }>('GET', path, { signal: left.signal })
       artifacts.value = listed.artifacts
     }
@@ -39,7 +40,7 @@ export function RunView({ params }: ViewProps): ComponentChild {
 
   const cancel = async (): Promise<void> => {
     try {
-      run.value = await ask<Run>('POST', `/v1/analysis/runs/${encodeURIComponent(id)}/cancel`, { repeatable: true })
+      run.value = await ask<Run>('POST', `/v1/analysis/runs/${pathSegment(id)}/cancel`, { repeatable: true })
     } catch (error) {
       fault.value = inWords(error)
     }
@@ -57,7 +58,7 @@ export function RunView({ params }: ViewProps): ComponentChild {
         h('h1', null, known === null ? 'Run' : (typeWords[known.analysis_type]?.title ?? known.analysis_type)),
         known === null ? null : h('span', { role: 'status' }, h(RunStatus, { run: known })),
       ),
-      h(AsCode, { request: { method: 'GET', path: `/v1/analysis/runs/${encodeURIComponent(id)}` } }),
+      h(AsCode, { request: { method: 'GET', path: `/v1/analysis/runs/${pathSegment(id)}` } }),
     ),
     fault.value === null ? null : h('p', { class: 'notice bad', role: 'alert', key: 'fault' }, fault.value),
     known === null ? null : h(Known, { key: 'known', run: known, artifacts: artifacts.value, cancel }),
@@ -126,7 +127,7 @@ function Files({ run, artifacts }: { readonly run: Run; readonly artifacts: read
   const download = async (artifact: Artifact): Promise<void> => {
     try {
       const bytes = await askFile(artifactPath(run.run_id, artifact))
-      // The key goes in a header, so that a plain link would not do.
+      // A plain link cannot send the key, which goes in a header.
       const address = URL.createObjectURL(new Blob([bytes], { type: 'application/vnd.apache.parquet' }))
       const link = document.createElement('a')
       link.href = address
@@ -169,7 +170,10 @@ function Files({ run, artifacts }: { readonly run: Run; readonly artifacts: read
   )
 }
 
-/** What shows the result of a type, and the file that it reads. Loaded when it is looked at. */
+/**
+ * For each type, the file that has the result, and the component that shows it. The component is loaded when it is
+ * first needed.
+ */
 const shows: Readonly<Record<AnalysisType, readonly [file: string, load: () => Promise<ComponentType<ResultProps>>]>> =
   {
     knn_graph: ['edges', async () => (await import('./graph-view.ts')).GraphView],

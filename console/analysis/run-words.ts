@@ -1,7 +1,7 @@
 import { dayInWords, momentInWords } from '../shared/words-of-time.ts'
 import type { InputScope, Run, Subscription } from './analysis-types.ts'
 
-/** As many as there are, in the reader's own way of writing numbers. */
+/** A number and its noun. The number has the reader's own format. */
 export const counted = (count: number, one: string, many = `${one}s`): string =>
   `${count.toLocaleString()} ${count === 1 ? one : many}`
 
@@ -43,7 +43,7 @@ export const statusWords: Readonly<Record<Run['status'], string>> = {
   expired: 'Expired',
 }
 
-/** What went into it, and what had to be left out. */
+/** Says how much went into a run, and how much was left out. */
 export function inputInWords({ input, analysis_type: type }: Run): string {
   if (input === null) return 'Not selected yet'
   const documents = counted(input.documents, 'document')

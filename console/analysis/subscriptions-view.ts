@@ -4,16 +4,17 @@ import { useEffect } from 'preact/hooks'
 import { account, readAccount } from '../app/account.ts'
 import { ask, inWords } from '../app/ask.ts'
 import { AsCode } from '../shared/as-code.ts'
+import { pathSegment } from '../shared/path-segment.ts'
 import { AnalysisTabs } from './analysis-tabs.ts'
 import { isUnderWay, type Run, type Subscription, typeWords } from './analysis-types.ts'
 import { RunList } from './run-list.ts'
 import { parametersInWords, scopeInWords, startsInWords, timeInWords } from './run-words.ts'
 
 const pollMs = 3_000
-/** Runs are told in the order in which they ended; as many pages as this are read for those that ended last. */
+/** The API lists runs by the time at which they ended. At most this many pages are read to find the last runs. */
 const pagesMax = 20
 
-/** What is analysed again and again, and the runs that came of each. */
+/** Lists subscriptions, and the runs that each has started. */
 export function SubscriptionsView(): ComponentChild {
   const subscriptions = useSignal<readonly Subscription[] | null>(null)
   const recent = useSignal<readonly Run[]>([])
@@ -33,20 +34,20 @@ export function SubscriptionsView(): ComponentChild {
       signal.throwIfAborted()
       subscriptions.value = listed.subscriptions
       recent.value = runs.filter((run) => run.subscription_id !== null)
-      timer = setTimeout(() => read().catch(told), pollMs)
+      timer = setTimeout(() => read().catch(showError), pollMs)
     }
-    const told = (error: unknown): void => {
+    const showError = (error: unknown): void => {
       if (!signal.aborted) fault.value = inWords(error)
     }
-    read().catch(told)
-    if (account.value === null) readAccount().catch(told)
+    read().catch(showError)
+    if (account.value === null) readAccount().catch(showError)
     return () => {
       left.abort()
       clearTimeout(timer)
     }
   }, [])
 
-  const turn = async (one: Subscription): Promise<void> => {
+  const toggle = async (one: Subscription): Promise<void> => {
     const step = one.status === 'active' ? 'pause' : 'resume'
     try {
       const changed = await ask<Subscription>('POST', `${pathOf(one)}/${step}`, { repeatable: true })
@@ -93,30 +94,30 @@ export function SubscriptionsView(): ComponentChild {
                 key: one.subscription_id,
                 one,
                 recent: recent.value.filter(({ subscription_id: id }) => id === one.subscription_id),
-                turn: () => turn(one),
+                toggle: () => toggle(one),
               }),
             ),
           ),
   ]
 }
 
-const pathOf = ({ subscription_id: id }: Subscription): string => `/v1/analysis/subscriptions/${encodeURIComponent(id)}`
+const pathOf = ({ subscription_id: id }: Subscription): string => `/v1/analysis/subscriptions/${pathSegment(id)}`
 
 const statusWords: Readonly<Record<Subscription['status'], readonly [string, string]>> = {
   active: ['Active', 'good'],
   paused: ['Paused', ''],
   disabled: ['Turned off by an operator', 'bad'],
-  reconciliation_required: ['No longer allowed as it is', 'bad'],
+  reconciliation_required: ['No longer allowed; needs changes', 'bad'],
 }
 
 interface CardProps {
   readonly one: Subscription
-  /** Of the newest runs those that are its own. */
+  /** Those of the newest runs that belong to it. */
   readonly recent: readonly Run[]
-  readonly turn: () => void
+  readonly toggle: () => void
 }
 
-function SubscriptionCard({ one, recent, turn }: CardProps): ComponentChild {
+function SubscriptionCard({ one, recent, toggle }: CardProps): ComponentChild {
   const underWay = recent.filter(isUnderWay)
   const [words, state] = statusWords[one.status]
   const parameters = parametersInWords(one.parameters)
@@ -130,8 +131,8 @@ function SubscriptionCard({ one, recent, turn }: CardProps): ComponentChild {
       h('span', { class: 'run-status', 'data-state': state }, words),
       h(
         'button',
-        { type: 'button', class: 'button small', onClick: turn, 'aria-label': `${turnWord(one)} ${one.name}` },
-        turnWord(one),
+        { type: 'button', class: 'button small', onClick: toggle, 'aria-label': `${toggleWord(one)} ${one.name}` },
+        toggleWord(one),
       ),
     ),
     h(
@@ -146,9 +147,9 @@ function SubscriptionCard({ one, recent, turn }: CardProps): ComponentChild {
   )
 }
 
-const turnWord = ({ status }: Subscription): string => (status === 'active' ? 'Pause' : 'Resume')
+const toggleWord = ({ status }: Subscription): string => (status === 'active' ? 'Pause' : 'Resume')
 
-/** The runs that have ended, the last first; read again when something has become of the newest, which `state` tells. */
+/** Lists the ended runs, the last first. They are read again when `state`, which describes the newest runs, changes. */
 function History({ one, state }: { readonly one: Subscription; readonly state: string }): ComponentChild {
   const runs = useSignal<readonly Run[] | null>(null)
   const fault = useSignal<string | null>(null)

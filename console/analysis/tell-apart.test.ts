@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { tellApart } from './tell-apart.ts'
 
-test('parts of a document have numbers, and documents that are called alike their facts', () => {
+test('parts of a document are numbered, and documents of the same title show their facts', () => {
   const texts = { subjectIds: ['c', 'a', 'b', 'd', 'e'], documentIds: ['one', 'one', 'two', 'three', 'four'] }
   const titles = ['Long', 'Long', 'Own', 'Post', 'Post']
   const apart = tellApart(
     texts,
-    (place) => titles[place]!,
-    (place) => ['forum', `Nov ${place}`],
+    (node) => titles[node]!,
+    (node) => ['forum', `Nov ${node}`],
   )
   assert.deepEqual([0, 1, 2, 3, 4].map(apart), ['part 2 of 2', 'part 1 of 2', null, 'forum · Nov 3', 'forum · Nov 4'])
   const all = tellApart(

@@ -21,7 +21,7 @@ interface Topic {
 
 const [shownFirst, centralShown] = [24, 3]
 
-/** Topics, the largest first: their words, when they were written about, and the documents in their middle. */
+/** Lists topics, the largest first: their words, their days of publication, and their central documents. */
 export function TopicList({ run, artifact }: ResultProps): ComponentChild {
   const shown = useSignal(shownFirst)
   const { rows, documents, fault } = useRows<Topic>(run, artifact, shown.value, (topics, count) =>
@@ -104,7 +104,7 @@ const valuesOf = (counts: Readonly<Record<string, number>>): string =>
     .map(([name]) => name)
     .join(', ')
 
-/** Documents by day, at the same scale for all topics; its numbers are said in words above it. */
+/** Draws documents per day, at one scale for all topics. The text above gives the numbers in words. */
 function Days({ days, most }: { readonly days: Topic['days']; readonly most: number }): ComponentChild {
   const named = Object.keys(days).sort()
   if (named.length < 2) return null

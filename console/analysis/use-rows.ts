@@ -11,7 +11,7 @@ export interface Rows<Row> {
   readonly fault: string | null
 }
 
-/** The rows of a file, and then the documents that those name which are shown. */
+/** Reads the rows of a file, then the documents of those rows that are shown. */
 export function useRows<Row>(
   run: Run,
   artifact: Artifact,
@@ -21,7 +21,7 @@ export function useRows<Row>(
   const rows = useSignal<readonly Row[] | null>(null)
   const documents = useSignal<ReadonlyMap<string, AnalysedDocument>>(new Map())
   const fault = useSignal<string | null>(null)
-  const told = (error: unknown, signal: AbortSignal): void => {
+  const showError = (error: unknown, signal: AbortSignal): void => {
     if (!signal.aborted) fault.value = inWords(error)
   }
   useEffect(() => {
@@ -30,7 +30,7 @@ export function useRows<Row>(
       (found) => {
         rows.value = found
       },
-      (error) => told(error, signal),
+      (error) => showError(error, signal),
     )
     return left.end
   }, [artifact.artifact_id])
@@ -39,7 +39,7 @@ export function useRows<Row>(
     const missing = named(rows.value ?? [], shown).filter((id) => !documents.value.has(id))
     readDocuments(missing, signal, (some) => {
       documents.value = new Map([...documents.value, ...some.map((one) => [one.id, one] as const)])
-    }).catch((error) => told(error, signal))
+    }).catch((error) => showError(error, signal))
     return left.end
   }, [rows.value, shown])
   return { rows: rows.value, documents: documents.value, fault: fault.value }

@@ -33,7 +33,7 @@ export interface Account {
   readonly usage: { readonly day: string; readonly operations: Readonly<Record<string, number>> }
 }
 
-/** The application that is signed in, as it was when it was last asked for; null while nothing is known of it. */
+/** The signed-in application as last read; null while it is unknown. */
 export const account = signal<Account | null>(null)
 
 export async function readAccount(): Promise<Account> {
@@ -41,7 +41,7 @@ export async function readAccount(): Promise<Account> {
   return account.value
 }
 
-/** Asks whenever somebody else is signed in. What fails is told by whatever view needs the answer. */
+/** Reads the account whenever the credential changes. Errors are shown by the view that needs the answer. */
 export function watchAccount(): void {
   let known = ''
   effect(() => {

@@ -1,6 +1,6 @@
 /**
- * An address with these parameters; those that are empty are left out. A list has its parameter once for each value, so that
- * a value may have any character in it.
+ * Returns an address with these parameters, without the empty ones. A list repeats its parameter for each value, so a
+ * value may contain any character.
  */
 export function addressOf(
   path: string,

@@ -1,7 +1,7 @@
-/* Runs before the page is drawn, so that a chosen theme does not flash in after the other. theme.ts changes it. */
+/* Runs before the page is drawn, so that the other theme does not flash up first. theme.ts changes the theme. */
 try {
   const chosen = localStorage.getItem('tidemark.theme')
   if (chosen === 'light' || chosen === 'dark') document.documentElement.dataset.theme = chosen
 } catch {
-  // Storage may be switched off: then the theme is the system's.
+  // Storage may be disabled. Then the theme is the system's.
 }

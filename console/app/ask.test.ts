@@ -5,7 +5,7 @@ import { ApiError, inWords } from './ask.ts'
 const words = (message: string, details: ApiError['details']) =>
   inWords(new ApiError(400, { code: 'invalid_request', message, details }, new Headers()))
 
-test('a refusal is one sentence, and tells each fault once', () => {
+test('an error is one sentence, and names each fault once', () => {
   const unknown = { path: 'nmae', message: 'unknown field' }
   const wrong = { path: 'policy.burst', message: 'must be a whole number' }
   assert.equal(words('unknown field "nmae"', [unknown]), 'Unknown field "nmae".')
@@ -19,7 +19,7 @@ test('a refusal is one sentence, and tells each fault once', () => {
   )
 })
 
-test('a value of a list is told without its number', () => {
+test('an item of a list is named without its number', () => {
   const detail = { path: 'languages.0', message: 'must be a language code' }
   assert.equal(words('languages.0 must be a language code', [detail]), 'Languages must be a language code.')
 })

@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
 import { credential, refused, type Scheme } from './session.ts'
 
-/** What a request came to when it was not what was asked for, in words that can be shown. */
+/** A failed request, with a message that can be shown. */
 export class ApiError extends Error {
   readonly status: number
   readonly code: string
@@ -26,51 +26,53 @@ interface ErrorBody {
   readonly details: ApiError['details']
 }
 
-/** The server did not answer at all. It is asked until it does, and everything that waited for it goes on. */
+/** Whether the server does not answer at all. One loop asks until it does, and then every waiting request goes on. */
 export const isAway = signal(false)
-/** What a page says in place of what it does not know while the server is away. */
+/** Shown in place of missing data while the server is away. */
 export const awayWords = 'Waiting for the server …'
-/** Until when requests wait because there were too many; null when none does. In milliseconds since the epoch. */
+/** Until when requests wait after a 429, in milliseconds since the epoch; null if none waits. */
 export const waitsUntil = signal<number | null>(null)
 
-/** Somebody who looks at a page waits that long for their turn; what takes longer is told as an error. */
+/** A reader waits at most this long. A longer wait is reported as an error. */
 const waitMaxSeconds = 60
 const [pauseMs, pauseMaxMs] = [500, 5_000]
 
-export interface Asked {
+export interface AskOptions {
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
   readonly signal?: AbortSignal
   readonly as?: Scheme
   /**
-   * Whether it may be sent again when nobody knows whether it had been heard. Reading may, and so may a search, which is a
-   * POST; what makes something may not.
+   * Whether the request may be sent again if it may have been carried out. Reads may, and so may a search, which is a
+   * POST; requests that create something may not.
    */
   readonly repeatable?: boolean
 }
 
-/** One request to the API, with the credential of the session. Waits where the server says so, and while it is away. */
-export async function ask<Body>(method: string, path: string, asked: Asked = {}): Promise<Body> {
-  return (await (await askRaw(method, path, asked)).json()) as Body
+/**
+ * Sends one request to the API with the credential of the session. Waits when the server says so, and while it is away.
+ */
+export async function ask<Body>(method: string, path: string, options: AskOptions = {}): Promise<Body> {
+  return (await (await askRaw(method, path, options)).json()) as Body
 }
 
 /**
- * A file. It is asked for as a range from its beginning: only then it always comes from this server, which is all that
- * the page may speak with, and not from a bucket.
+ * Reads a file as a range from its start. Only then does it always come from this server and not from a bucket, and the
+ * page may connect to this server only.
  */
-export async function askFile(path: string, asked: Asked = {}): Promise<ArrayBuffer> {
-  return (await askRaw('GET', path, { ...asked, headers: { range: 'bytes=0-' } })).arrayBuffer()
+export async function askFile(path: string, options: AskOptions = {}): Promise<ArrayBuffer> {
+  return (await askRaw('GET', path, { ...options, headers: { range: 'bytes=0-' } })).arrayBuffer()
 }
 
-/** The same, for an answer that is no JSON, or empty. */
-export async function askRaw(method: string, path: string, asked: Asked = {}): Promise<Response> {
-  const { as = 'consumer', repeatable = method === 'GET', signal: until } = asked
+/** Like `ask`, for an answer that is empty or not JSON. */
+export async function askRaw(method: string, path: string, options: AskOptions = {}): Promise<Response> {
+  const { as = 'consumer', repeatable = method === 'GET', signal: until } = options
   for (;;) {
     const key = credential(as).value
     let response: Response
     try {
-      response = await fetch(urlOf(path, asked.query), requestOf(method, key, asked))
+      response = await fetch(urlOf(path, options.query), requestOf(method, key, options))
     } catch (error) {
       if (until?.aborted || !repeatable) throw error
       await untilBack()
@@ -81,20 +83,20 @@ export async function askRaw(method: string, path: string, asked: Asked = {}): P
     const error = new ApiError(response.status, await bodyOf(response), response.headers)
     if (error.status === 401) refused(as, key)
     const { retryAfterSeconds: after } = error
-    // Refused before it was looked at, so that any request may be sent again.
+    // The server refused the request before any work, so any request may be sent again.
     if (error.status !== 429 || after === null || after > waitMaxSeconds) throw error
     await untilTurn(after, until)
   }
 }
 
-function urlOf(path: string, query: Asked['query'] = {}): string {
+function urlOf(path: string, query: AskOptions['query'] = {}): string {
   const pairs = Object.entries(query).flatMap(([name, value]) =>
     value === undefined || value === '' ? [] : [[name, String(value)]],
   )
   return pairs.length === 0 ? path : `${path}?${new URLSearchParams(pairs)}`
 }
 
-function requestOf(method: string, key: string, { body, headers, signal: until }: Asked): RequestInit {
+function requestOf(method: string, key: string, { body, headers, signal: until }: AskOptions): RequestInit {
   return {
     method,
     cache: 'no-store',
@@ -112,7 +114,7 @@ async function bodyOf(response: Response): Promise<Partial<ErrorBody>> {
   try {
     return (await response.json()) as Partial<ErrorBody>
   } catch {
-    // A proxy in between may answer with a page of its own.
+    // A proxy may have answered with a page of its own.
     return {}
   }
 }
@@ -122,7 +124,7 @@ let returning: Promise<void> | null = null
 export const isThere = async (): Promise<boolean> =>
   (await fetch('/healthz', { cache: 'no-store' }).catch(() => null))?.ok === true
 
-/** One asks for all, less and less often. */
+/** One loop asks for all waiting requests, at growing intervals. */
 export function untilBack(): Promise<void> {
   returning ??= (async () => {
     isAway.value = true
@@ -152,7 +154,7 @@ async function untilTurn(seconds: number, until: AbortSignal | undefined): Promi
   }
 }
 
-/** An error in plain words; null for a request that was only given up for a newer one. The message tells its details too. */
+/** Returns an error in plain words, with its details; null for a request that a newer one replaced. */
 export function inWords(error: unknown): string | null {
   if (error instanceof DOMException && error.name === 'AbortError') return null
   if (error instanceof ApiError) {
@@ -163,7 +165,7 @@ export function inWords(error: unknown): string | null {
   return error instanceof Error ? error.message : String(error)
 }
 
-/** A value of a list is known by what it is, not by its number. */
+/** Removes the index: readers know a list item by its value, not by its number. */
 const withoutNumber = (text: string): string => text.replace(/^(\w+)(?:\.\d+)+ /, '$1 ')
 
 const sentence = (text: string): string =>

@@ -1,6 +1,6 @@
 import { ApiError } from './ask.ts'
 
-/** What the server finds wrong with the fields of a request, by their paths: those of a list are told at the list. */
+/** The server's errors by field path. An error in a list item is reported at the list. */
 export type FieldFaults = ReadonlyMap<string, string>
 
 export const noFaults: FieldFaults = new Map()

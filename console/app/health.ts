@@ -8,7 +8,7 @@ interface Readiness {
   readonly checks?: Readonly<Record<string, { readonly ok: boolean; readonly detail: string }>>
 }
 
-/** Name, whether it is well, and what was found. */
+/** Name, whether it is well, and the details. */
 export type Row = readonly [name: string, good: boolean, detail: string]
 
 export interface Health {
@@ -18,7 +18,7 @@ export interface Health {
   readonly askedAt: Date | null
 }
 
-/** How the server is, asked every now and then while somebody looks. */
+/** The state of the server, polled while the page is visible. */
 export const health = signal<Health>({ state: 'unknown', words: 'Checking …', rows: [], askedAt: null })
 
 const say = (state: Health['state'], words: string, rows: readonly Row[]): void => {
@@ -44,7 +44,7 @@ async function readHealth(): Promise<void> {
   return ready.value.ok ? say('good', 'Ready', rows) : say('warn', 'Running, not ready', rows)
 }
 
-/** `search_index` reads better as "Search index". */
+/** Turns `search_index` into "Search index". */
 const words = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1).replaceAll('_', ' ')
 
 export async function watchHealth(): Promise<void> {
@@ -52,7 +52,7 @@ export async function watchHealth(): Promise<void> {
   setTimeout(watchHealth, pollMs)
 }
 
-// Whoever sees that it is away, or back, need not wait for the next question.
+// When the server goes away or comes back, the next check does not wait for its interval.
 isAway.subscribe((away) => {
   if (away) say('bad', 'Not responding', [['Process', false, 'is not responding']])
   else if (health.value.state === 'bad') readHealth()

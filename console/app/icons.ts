@@ -1,6 +1,6 @@
 import { type ComponentChild, h } from 'preact'
 
-/** Drawn on a field of 24 by 24, with a line of 1.75. */
+/** Paths in a box of 24 by 24, with a stroke of 1.75. */
 const paths = {
   search: 'M10.5 17a6.5 6.5 0 1 0 0-13 6.5 6.5 0 0 0 0 13zM15.5 15.5 20.5 20.5',
   documents: 'M7 3.5h7l4 4v13H7zM14 3.5v4h4M10 12h5M10 16h5',

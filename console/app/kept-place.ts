@@ -1,6 +1,8 @@
 import { useEffect, useLayoutEffect } from 'preact/hooks'
 
-/** Where somebody is in a view: how far down, and at which link. Kept with what is shown, for who comes back to it. */
+/**
+ * The scroll position and the last used link of a view. It is kept with the view's data, for a reader who comes back.
+ */
 export interface KeptPlace {
   topPx: number
   href: string | null
@@ -8,7 +10,7 @@ export interface KeptPlace {
 
 export const atTheTop = (): KeptPlace => ({ topPx: 0, href: null })
 
-/** Puts the reader where they were, and notes where they go. */
+/** Restores the reader's position, and records it from then on. */
 export function useKeptPlace(kept: KeptPlace | null): void {
   useLayoutEffect(() => {
     if (kept !== null && kept.topPx > 0) scrollTo({ top: kept.topPx, behavior: 'instant' })
@@ -17,7 +19,7 @@ export function useKeptPlace(kept: KeptPlace | null): void {
     if (kept === null) return
     const { pathname } = location
     const scrolled = (): void => {
-      // The next view begins at its top before this one is gone.
+      // The next view scrolls to its top before this one is removed.
       if (location.pathname === pathname) kept.topPx = scrollY
     }
     const touched = ({ target }: Event): void => {
@@ -28,7 +30,7 @@ export function useKeptPlace(kept: KeptPlace | null): void {
     const giveUp = kept.href === null ? () => {} : focusWhenThere(kept.href)
     addEventListener('scroll', scrolled, { passive: true })
     addEventListener('focusin', touched)
-    // Before the router goes where the link leads. Not every browser gives focus to what is clicked.
+    // Runs before the router follows the link. Not every browser focuses a clicked link.
     addEventListener('click', touched, { capture: true })
     return () => {
       giveUp()
@@ -39,7 +41,10 @@ export function useKeptPlace(kept: KeptPlace | null): void {
   }, [kept])
 }
 
-/** A list draws its rows after it was put into the page: they are waited for, until the reader does something else. */
+/**
+ * Focuses a link as soon as its row exists, because a list draws its rows late. Gives up when the reader does something
+ * else.
+ */
 function focusWhenThere(href: string): () => void {
   const focus = (): boolean => {
     const link = document.querySelector<HTMLElement>(`main a[href="${CSS.escape(href)}"]`)

@@ -1,6 +1,6 @@
 const sheets = new Map<string, Promise<void>>()
 
-/** A view or a part of one comes with its styles, so that nothing is seen without them. `path` is below /assets/. */
+/** Loads a stylesheet before the view that needs it is shown. `path` is relative to /assets/. */
 export function loadStyles(path: string): Promise<void> {
   const known = sheets.get(path)
   if (known !== undefined) return known

@@ -1,11 +1,11 @@
 import { signal } from '@preact/signals'
 import { mayLeave } from './unsaved.ts'
 
-/** Where the reader is: a path and what is asked there. Addresses can be shared; no secret is ever in one. */
+/** The reader's location: path and query. Addresses can be shared, so they never contain a secret. */
 export interface Place {
   readonly path: string
   readonly query: URLSearchParams
-  /** Gone to by the browser's "back" or "forward": what was there is wanted as it was. */
+  /** Reached by the browser's "back" or "forward", so the view should look as it was left. */
   readonly isReturn: boolean
 }
 
@@ -17,7 +17,7 @@ const here = (isReturn = false): Place => ({
 
 export const place = signal<Place>(here())
 
-/** Goes to an address of the console. `replace`: as a correction of the present one, which "back" does not return to. */
+/** Goes to an address of the console. `replace` corrects the present address, so "back" does not return to it. */
 export function go(address: string, { replace = false } = {}): void {
   const url = new URL(address, location.href)
   if (url.pathname !== location.pathname && !mayLeave()) return
@@ -30,13 +30,13 @@ export function go(address: string, { replace = false } = {}): void {
   if (before.path !== place.value.path) scrollTo({ top: 0, behavior: 'instant' })
 }
 
-/** Links of the console change the view without loading the page; `isView` says which paths are the console's. */
+/** Follows links of the console without loading the page. `isView` says which paths belong to the console. */
 export function followLinks(isView: (path: string) => boolean): void {
   addEventListener('popstate', () => {
-    // Going to a part of the same page is no change of place.
+    // A jump within a page does not change the location.
     const { path, query } = place.value
     if (path === location.pathname && String(query) === String(here().query)) return
-    // The browser has gone already, and does not say which way.
+    // The browser has navigated already, and does not say in which direction.
     if (path !== location.pathname && !mayLeave())
       history.pushState(null, '', `${path}${query.size === 0 ? '' : `?${query}`}`)
     else place.value = here(true)
@@ -45,7 +45,7 @@ export function followLinks(isView: (path: string) => boolean): void {
     if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey) return
     const link = (event.target as Element).closest('a')
     if (link === null || link.target !== '' || link.hasAttribute('download') || link.origin !== location.origin) return
-    // Within a page the browser goes by itself.
+    // The browser itself follows links within a page.
     if (link.pathname === location.pathname && link.hash !== '') return
     if (!isView(link.pathname)) return
     event.preventDefault()

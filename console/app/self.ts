@@ -6,12 +6,12 @@ const roles = ['viewer', 'operator', 'owner'] as const
 export type Role = (typeof roles)[number]
 
 export interface Self {
-  /** Null of the token of the instance, which is nobody's own. */
+  /** Null for the instance's own token, which belongs to no person. */
   readonly name: string | null
   readonly role: Role
 }
 
-/** Whose admin token is signed in, and what it may do; null until the server has said so. */
+/** The signed-in administrator and their role; null until the server has answered. */
 export const self = signal<Self | null>(null)
 
 let known = ''
@@ -21,7 +21,7 @@ effect(() => {
   known = token
   self.value = null
   if (token === '') return
-  // A server of an older version does not know the question; then it says itself what may not be done.
+  // An older server does not have this route. It still refuses what the token may not do.
   ask<Self>('GET', '/admin/v1/self', { as: 'admin' }).then(
     (answer) => {
       if (credential('admin').peek() === token) self.value = answer
@@ -30,7 +30,7 @@ effect(() => {
   )
 })
 
-/** Why the signed-in token may not do what needs that role; null where it may. */
+/** Returns why the signed-in token may not do something that needs this role; null if it may. */
 export function lacks(needed: Role): string | null {
   const role = self.value?.role
   if (role === undefined || roles.indexOf(role) >= roles.indexOf(needed)) return null

@@ -1,15 +1,15 @@
 import { computed, type Signal, signal } from '@preact/signals'
 
 /**
- * The credentials that were typed in, by the security scheme they belong to. They live in this tab's session storage and
- * go nowhere but into requests to this host; closing the tab forgets them.
+ * The typed credentials by security scheme. They are kept in this tab's session storage and are sent only to this host;
+ * closing the tab removes them.
  */
 export type Scheme = 'consumer' | 'admin'
 
 const prefix = 'tidemark.key.'
 const signals = new Map<string, Signal<string>>()
 
-/** The credential of a scheme; empty where there is none. Setting it keeps it for this tab. */
+/** The credential of a scheme; empty if there is none. Setting it stores it for this tab. */
 export function credential(scheme: string): Signal<string> {
   const known = signals.get(scheme)
   if (known !== undefined) return known
@@ -32,13 +32,13 @@ function store(scheme: string, value: string): void {
     if (value === '') sessionStorage.removeItem(prefix + scheme)
     else sessionStorage.setItem(prefix + scheme, value)
   } catch {
-    // Storage may be switched off; then the credential lasts as long as the page.
+    // Storage may be disabled. Then the credential lasts as long as the page.
   }
 }
 
 export const isSignedIn = computed(() => credential('consumer').value !== '' || credential('admin').value !== '')
 
-/** Why somebody has to sign in again, to be said where they do; empty when they have only just come, or left. */
+/** Why the reader has to sign in again, shown at the form; empty on the first visit and after signing out. */
 export const endedBecause = signal('')
 
 export function signOut(): void {
@@ -46,7 +46,7 @@ export function signOut(): void {
   for (const scheme of ['consumer', 'collector', 'admin']) credential(scheme).value = ''
 }
 
-/** The server no longer takes the credential that was sent; one that was put in its place since is left alone. */
+/** Removes a credential that the server has refused, unless it has been replaced since. */
 export function refused(scheme: Scheme, sent: string): void {
   if (credential(scheme).value !== sent || sent === '') return
   endedBecause.value =

@@ -15,7 +15,7 @@ import { mayLeave } from './unsaved.ts'
 import type { ViewProps } from './view-props.ts'
 import { type View, viewAt, views } from './views.ts'
 
-/** What stays while views change: navigation, the state of the server, who is signed in, and what is the matter. */
+/** The frame around every view: navigation, server state, account, and current problems. */
 export function Shell(): ComponentChild {
   const found = viewAt(place.value.path)
   const title = found?.view.title ?? 'Not found'
@@ -44,7 +44,7 @@ function Rail({ current, compact }: { readonly current: View | null; readonly co
     .filter((group) => group.views.length > 0)
   const nav = useRef<HTMLElement>(null)
   const more = useSignal('')
-  /** On a phone the list is wider than the bar: where it goes on is shown. */
+  /** On a phone the navigation scrolls sideways, and shadows show where it continues. */
   const look = (): void => {
     const { scrollLeft, clientWidth, scrollWidth } = nav.current!
     const [before, after] = [scrollLeft > 1, scrollLeft + clientWidth < scrollWidth - 1]
@@ -101,11 +101,13 @@ function Rail({ current, compact }: { readonly current: View | null; readonly co
   )
 }
 
-/** A view that is not listed belongs to the one whose path it goes on from: a document to the documents. */
+/**
+ * A view that is not in the navigation belongs to the one whose path it extends, as a document does to the documents.
+ */
 const isWithin = (current: View | null, listed: View): boolean =>
   current === listed || (current?.listed === null && current.path.startsWith(`${listed.path}/`))
 
-const themeWords = { system: 'as the system', light: 'light', dark: 'dark' } as const
+const themeWords = { system: 'same as the system', light: 'light', dark: 'dark' } as const
 const themeIcons = { system: 'half', light: 'sun', dark: 'moon' } as const
 
 function Foot(): ComponentChild {
@@ -145,7 +147,7 @@ function Foot(): ComponentChild {
   )
 }
 
-/** What keeps requests waiting, and for how long. */
+/** Shows why requests wait, and for how long. */
 function Trouble(): ComponentChild {
   const seconds = useSignal(0)
   useSignalEffect(() => {
@@ -181,7 +183,7 @@ function Stage({ view, params, place: at }: ViewProps & { readonly view: View })
         loaded.set(view, component)
         shown.value = component
       } catch (error) {
-        // A server that is there would answer the same again.
+        // The server is up, and would answer the same again.
         if (await isThere()) fault.value = inWords(error)
         else await untilBack()
       }
@@ -189,8 +191,8 @@ function Stage({ view, params, place: at }: ViewProps & { readonly view: View })
   }
   useEffect(() => {
     if (shown.value === null) load()
-    // Whoever follows the page by ear is told where they are; not at the first page, which is read from its beginning, and not
-    // where the view has said it already: by its query, or by the link that led away.
+    // Moves the focus, so that a screen reader announces the new page. Not on the first page, which is read from its
+    // start, nor where the view has moved the focus itself: to its query, or to the link that led away.
     if (isMoved && !main.current?.contains(document.activeElement)) main.current?.focus({ preventScroll: true })
     isMoved = true
   }, [])

@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 
-/** As the system has it, or as it was chosen here; kept for the next visit. apply-theme.ts sets it before the page is drawn. */
+/** The system's theme, or the reader's choice, which is stored. apply-theme.ts sets it before the page is drawn. */
 const themes = ['system', 'light', 'dark'] as const
 export type Theme = (typeof themes)[number]
 
@@ -18,6 +18,6 @@ export function nextTheme(): void {
     if (next === 'system') localStorage.removeItem(key)
     else localStorage.setItem(key, next)
   } catch {
-    // Storage may be switched off; then the choice lasts as long as the page.
+    // Storage may be disabled. Then the choice lasts as long as the page.
   }
 }

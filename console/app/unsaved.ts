@@ -1,16 +1,16 @@
 import { useLayoutEffect } from 'preact/hooks'
 
-/** Forms with edits that leaving would lose. */
+/** Forms with edits that leaving the page would lose. */
 const unsaved = new Set<object>()
 
 const question = 'You have unsaved changes. Leave anyway?'
 
-/** Whether the reader may go from here: they are asked, where they would lose something. */
+/** Whether the reader may leave. Asks them if they would lose edits. */
 export const mayLeave = (): boolean => unsaved.size === 0 || confirm(question)
 
-/** Asks before the reader leaves, for as long as there is something to lose. */
+/** Asks before the reader leaves while there are unsaved edits. */
 export function useUnsaved(isUnsaved: boolean): void {
-  // With the change itself, not a frame later: by then the reader may be gone.
+  // Runs with the change itself: a frame later the reader may have left.
   useLayoutEffect(() => {
     if (!isUnsaved) return
     const form = {}
@@ -21,7 +21,7 @@ export function useUnsaved(isUnsaved: boolean): void {
   }, [isUnsaved])
 }
 
-// The browser asks in words of its own.
+// The browser shows its own question.
 addEventListener('beforeunload', (event) => {
   if (unsaved.size > 0) event.preventDefault()
 })

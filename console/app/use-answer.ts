@@ -1,22 +1,22 @@
 import { type ReadonlySignal, useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { ApiError, type Asked, ask, inWords } from './ask.ts'
+import { ApiError, type AskOptions, ask, inWords } from './ask.ts'
 
-export interface Question extends Pick<Asked, 'query' | 'body' | 'repeatable'> {
+export interface Question extends Pick<AskOptions, 'query' | 'body' | 'repeatable'> {
   readonly method?: string
   readonly path: string
 }
 
 export interface Answered<Body> {
-  /** Null until it is there, and where there is none. */
+  /** Null until an answer has come, and after an error. */
   readonly body: ReadonlySignal<Body | null>
-  /** Why there is none, in words. */
+  /** The error in words. */
   readonly fault: ReadonlySignal<string | null>
-  /** Of the error; null where the server answered otherwise, or not at all. */
+  /** The status of the error; null if there is none, or if the server did not answer. */
   readonly status: ReadonlySignal<number | null>
 }
 
-/** What the API says to a question, asked again when the question changes; null asks nothing. */
+/** Reads from the API, again whenever the question changes. Null reads nothing. */
 export function useAnswer<Body>(question: Question | null): Answered<Body> {
   const body = useSignal<Body | null>(null)
   const fault = useSignal<string | null>(null)

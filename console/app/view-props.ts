@@ -1,6 +1,6 @@
 import type { Place } from './router.ts'
 
-/** What a view is given: where the reader is, and the parts of the path that the view's own path names. */
+/** The properties of a view: the location, and the values of the names in its path. */
 export interface ViewProps {
   readonly place: Place
   readonly params: Readonly<Record<string, string>>

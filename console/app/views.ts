@@ -4,18 +4,18 @@ import type { Scheme } from './session.ts'
 import type { ViewProps } from './view-props.ts'
 
 /**
- * A view of the console. Its code and styles are loaded when it is first opened. The server has its path in a list too
+ * A view of the console. Its code and styles are loaded when it is first opened. The server also lists its path
  * (src/http/console-routes.ts), so that the address can be opened, reloaded and shared.
  */
 export interface View {
-  /** With `:name` for a part that differs. */
+  /** Has `:name` for a variable segment. */
   readonly path: string
   readonly title: string
-  /** Where the navigation has it; null for one that others lead to. */
+  /** Its entry in the navigation; null for a view that is reached from others. */
   readonly listed: { readonly group: 'Read' | 'Operate' | 'Learn'; readonly icon: IconName } | null
-  /** The credential without which it shows how to sign in; null where none is needed. */
+  /** The required credential. Without it the view shows the sign-in form. Null if none is needed. */
   readonly needs: Scheme | null
-  /** Files of styles/. All of one is nested below the class `view-…`, so that no view changes another. */
+  /** Files in styles/. All their rules are nested in the class `view-…`, so no view affects another. */
   readonly styles: readonly string[]
   readonly load: () => Promise<ComponentType<ViewProps>>
 }
@@ -192,7 +192,7 @@ export const views: readonly View[] = [
   },
 ]
 
-/** The view of a path, with what stands for its names; null where there is none. */
+/** Returns the view of a path, with the values of its names; null if there is none. */
 export function viewAt(path: string): { readonly view: View; readonly params: ViewProps['params'] } | null {
   for (const view of views) {
     const params = matched(view.path, path)
@@ -202,17 +202,17 @@ export function viewAt(path: string): { readonly view: View; readonly params: Vi
 }
 
 function matched(pattern: string, path: string): ViewProps['params'] | null {
-  const [wanted, given] = [pattern.split('/'), path.split('/')]
-  if (wanted.length !== given.length) return null
+  const [expected, actual] = [pattern.split('/'), path.split('/')]
+  if (expected.length !== actual.length) return null
   const params: Record<string, string> = {}
-  for (const [i, part] of wanted.entries()) {
-    if (part.startsWith(':')) params[part.slice(1)] = decoded(given[i]!)
-    else if (part !== given[i]) return null
+  for (const [i, part] of expected.entries()) {
+    if (part.startsWith(':')) params[part.slice(1)] = decoded(actual[i]!)
+    else if (part !== actual[i]) return null
   }
   return params
 }
 
-/** A path that is escaped wrongly is taken as it stands: it names nothing, and the view says so. */
+/** Returns a badly escaped path unchanged. It names nothing, and the view says so. */
 function decoded(part: string): string {
   try {
     return decodeURIComponent(part)

@@ -16,7 +16,10 @@ export interface ChangeFiltersProps {
   readonly change: (changes: Partial<Following>) => void
 }
 
-/** What is followed. Datasets and platforms are those that the application may read, and that have documents. */
+/**
+ * Chooses which changes to follow. Lists the datasets and platforms that the application may read and that have
+ * documents.
+ */
 export function ChangeFilters({ following, change }: ChangeFiltersProps): ComponentChild {
   return h(
     'details',
@@ -67,7 +70,7 @@ interface ValuesProps {
 
 function Values({ title, field, chosen, choose }: ValuesProps): ComponentChild {
   const { body } = useAnswer<{ values: readonly Counted[] }>({ path: `/v1/values/${field}`, query: { limit: 100 } })
-  // How many documents have a value says nothing of how many events there are.
+  // The number of documents says nothing about the number of events.
   const counts = sayable(body.value?.values ?? []).map(({ value }) => ({ value, count: null }))
   return h(FacetList, { title, counts, chosen, choose })
 }

@@ -3,16 +3,16 @@ import { DocumentName, type Named } from '../shared/document-name.ts'
 import { type EventType, eventTypes } from './changes-request.ts'
 import type { ChangeEvent } from './follow-changes.ts'
 
-/** As high as that, whatever the texts: two lines of them. */
+/** The height of a row in rem. Two lines of text fit. */
 export const rowRem = (isNarrow: boolean): number => (isNarrow ? 4.4 : 3.6)
 
 export interface ChangeRowProps {
   readonly event: ChangeEvent
-  /** Null where the document is not there any more; undefined while it is not known. */
+  /** Null if the document no longer exists; undefined while it is unknown. */
   readonly name: Named | null | undefined
 }
 
-/** One event: what became of which document, and below it where that belongs. */
+/** Shows one event: the change, the document, and its dataset and platform below. */
 export function ChangeRow({ event, name }: ChangeRowProps): ComponentChild {
   const { event_type: type, document_id: id, changed_fields: fields, ingested_at: time } = event
   const kind = Object.hasOwn(eventTypes, type) ? eventTypes[type as EventType] : type

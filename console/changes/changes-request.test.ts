@@ -11,7 +11,7 @@ import {
   queryOf,
 } from './changes-request.ts'
 
-/** A comma divides the values of a list in an address. */
+/** A comma separates list values in an address. */
 const names = fc.array(
   fc.string({ minLength: 1, maxLength: 8 }).filter((text) => !text.includes(',')),
   { maxLength: 3 },
@@ -26,7 +26,7 @@ const ways: fc.Arbitrary<Following> = fc.record(
   { noNullPrototype: true },
 )
 
-test('an address says the whole way to follow: what is read from it is what was written', () => {
+test('an address holds all filters of the feed: reading it returns what was written', () => {
   fc.assert(
     fc.property(ways, (following) => {
       const address = new URLSearchParams(parametersOf(following))
@@ -35,7 +35,7 @@ test('an address says the whole way to follow: what is read from it is what was 
   )
 })
 
-test('all kinds of events are named where none was chosen, and reading begins where it was said', () => {
+test('without a choice all types of events are requested, and reading starts at the chosen point', () => {
   const now = Date.parse('2026-11-16T12:34:56Z')
   const asked = (search: string) => queryOf(followingOf(new URLSearchParams(search)), now)
   assert.equal(asked('').event_type?.split(',').length, 5)

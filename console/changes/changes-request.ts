@@ -1,4 +1,4 @@
-/** Every kind of event, the three of the interface first; the last two are told to readers who name them. */
+/** Every type of event, the interface's three first. The last two are sent only to readers that name them. */
 export const eventTypes = {
   'document.created': 'New document',
   'document.version.created': 'New version',
@@ -9,7 +9,7 @@ export const eventTypes = {
 export type EventType = keyof typeof eventTypes
 export const eventTypeNames = Object.keys(eventTypes) as EventType[]
 
-/** Where reading begins, in words, and how long before now that is. */
+/** Where reading starts, in words, and how long ago that is. */
 export const beginnings = {
   now: ['Now', 0],
   hour: ['An hour ago', 3_600_000],
@@ -18,7 +18,7 @@ export const beginnings = {
 } as const
 export type Beginning = keyof typeof beginnings
 
-/** A way to follow the feed, as its address says it. */
+/** The filters of the feed, as the address has them. */
 export interface Following {
   readonly types: readonly EventType[]
   readonly datasets: readonly string[]
@@ -46,7 +46,7 @@ export function parametersOf({ types, datasets, platforms, from }: Following): R
   }
 }
 
-/** The parameters that a cursor is bound to, and where a first read begins. None chosen is all of them. */
+/** Returns the parameters that a cursor is bound to, and the start of a first read. An empty choice means all. */
 export function queryOf({ types, datasets, platforms, from }: Following, nowMs: number): Record<string, string> {
   const [, agoMs] = beginnings[from]
   const minute = 60_000

@@ -18,7 +18,9 @@ import { counted, EventsAMinute, type Minutes } from './events-a-minute.ts'
 import { type ChangeEvent, followChanges, pageSize } from './follow-changes.ts'
 import { inWordsOf, type Newest, noEvents, withNewer } from './newest-events.ts'
 
-/** The feed as it arrives, the newest first. What is followed is in the address; where one is in the feed, in the cursor. */
+/**
+ * Shows the feed live, the newest event first. The address has the filters; the cursor has the position in the feed.
+ */
 export function ChangesView({ place }: ViewProps): ComponentChild {
   const following = followingOf(place.query)
   const change = (changes: Partial<Following>): void =>
@@ -121,7 +123,10 @@ function wordsOf({ events, isCut, isPaused, isCaughtUp }: ReturnType<typeof useF
 
 function useFeed(following: Following) {
   const shown = useSignal<Newest<ChangeEvent>>(noEvents)
-  /** Arrived while the reader was further down: shown when they want, so that nothing moves under their eyes. */
+  /**
+   * Events that arrived while the reader was further down. They are shown on request, so that nothing moves while it is
+   * read.
+   */
   const held = useSignal<Newest<ChangeEvent>>(noEvents)
   const cursor = useSignal<string | null>(null)
   const minutes = useSignal<Minutes>(new Map())
@@ -130,10 +135,10 @@ function useFeed(following: Following) {
   const isCaughtUp = useSignal(false)
   const fault = useSignal<string | null>(null)
   const isExpired = useSignal(false)
-  const turn = useSignal(0)
+  const round = useSignal(0)
   const isDown = useRef(false)
   const key = JSON.stringify(following)
-  const query = useMemo(() => queryOf(following, Date.now()), [key, turn.value])
+  const query = useMemo(() => queryOf(following, Date.now()), [key, round.value])
 
   useEffect(() => {
     shown.value = noEvents
@@ -158,7 +163,7 @@ function useFeed(following: Following) {
         )
         now.value = Date.now()
         cursor.value = next_cursor
-        // A page that is not full was all there was.
+        // A page that is not full is the last one for now.
         isCaughtUp.value = items.length < pageSize
       }
     }
@@ -206,7 +211,7 @@ function useFeed(following: Following) {
       isPaused.value = false
     },
     again: () => {
-      turn.value += 1
+      round.value += 1
     },
   }
 }

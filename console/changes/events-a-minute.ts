@@ -3,7 +3,7 @@ import { Chart } from '../shared/chart.ts'
 
 const minutesShown = 60
 
-/** How many came in each minute, by the minute since the epoch. */
+/** The number of events in each minute, by minutes since the epoch. */
 export type Minutes = ReadonlyMap<number, number>
 
 export function counted(before: Minutes, times: readonly string[]): Minutes {
@@ -12,7 +12,7 @@ export function counted(before: Minutes, times: readonly string[]): Minutes {
     const minute = Math.floor(Date.parse(time) / 60_000)
     after.set(minute, (after.get(minute) ?? 0) + 1)
   }
-  // What is no longer drawn is let go: a page may be open for weeks.
+  // Forgets minutes that are no longer drawn, because a page may stay open for weeks.
   const oldest = Math.max(0, ...after.keys()) - 2 * minutesShown
   for (const minute of after.keys()) if (minute < oldest) after.delete(minute)
   return after
@@ -21,11 +21,11 @@ export function counted(before: Minutes, times: readonly string[]): Minutes {
 interface EventsAMinuteProps {
   readonly minutes: Minutes
   readonly now: number
-  /** Whether all events up to now were read: else there may be more. */
+  /** Whether all events up to now have been read. If not, there may be more. */
   readonly isWhole: boolean
 }
 
-/** The hour up to now. */
+/** Draws the last hour. */
 export function EventsAMinute({ minutes, now, isWhole }: EventsAMinuteProps): ComponentChild {
   const last = Math.max(Math.floor(now / 60_000), ...minutes.keys())
   const shown = Array.from({ length: minutesShown }, (_, i) => last - minutesShown + 1 + i)

@@ -17,10 +17,13 @@ export interface ChangePage {
 }
 
 export const pageSize = 200
-/** Held by the server that long when nothing is new. A proxy in between may give up after a minute, many do after half. */
+/** How long the server waits for new events. Many proxies close a silent connection after 30 seconds. */
 const waitSeconds = 20
 
-/** Pages of the feed from a cursor on, or from where the query says; the next is asked for when this one was taken. */
+/**
+ * Yields pages of the feed from a cursor, or from the start that the query names. Requests the next page when the last
+ * was consumed.
+ */
 export async function* followChanges(
   query: Readonly<Record<string, string>>,
   cursor: string | null,

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { inWordsOf, type Newest, noEvents, withNewer } from './newest-events.ts'
 
-test('the newest are kept, the newest first, and what fell out is said from then on', () => {
+test('the newest events are kept, the newest first, and dropped ones are mentioned from then on', () => {
   fc.assert(
     fc.property(
       fc.array(fc.integer({ min: 0, max: 4 }), { maxLength: 12 }),

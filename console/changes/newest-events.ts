@@ -1,10 +1,10 @@
-/** A page that stays open keeps the newest: older ones are in the feed. */
+/** An open page keeps this many events. Older ones can be read from the feed. */
 const keptMax = 10_000
 
-/** The newest of a feed, the newest first. */
+/** The newest events of a feed, the newest first. */
 export interface Newest<Event> {
   readonly events: readonly Event[]
-  /** Whether older ones fell out of it. */
+  /** Whether older events were dropped. */
   readonly isCut: boolean
 }
 

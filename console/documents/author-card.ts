@@ -4,6 +4,7 @@ import { useEffect } from 'preact/hooks'
 import { account } from '../app/account.ts'
 import { addressOf } from '../app/address-of.ts'
 import { inWords } from '../app/ask.ts'
+import { pathSegment } from '../shared/path-segment.ts'
 import { safeUrl } from '../shared/safe-url.ts'
 import { DocumentLinks } from './document-links.ts'
 import type { Author, Detail, Document } from './document-types.ts'
@@ -11,7 +12,7 @@ import { readListing } from './read-listing.ts'
 
 const shown = 5
 
-/** Who wrote it, and what else of theirs may be read. */
+/** Shows the author, and their other readable documents. */
 export function AuthorCard({
   document,
   author,
@@ -63,14 +64,14 @@ function OtherDocuments({
   useEffect(() => {
     if (known === null) return
     const left = new AbortController()
-    const listing = {
-      path: `/v1/users/${encodeURIComponent(document.source_platform)}/${encodeURIComponent(authorId)}/documents`,
-      query: { dataset_id: document.dataset_id },
-      pageSize: shown + 1,
-      earliest: known.earliest_ingested_at,
-      latest: known.latest_ingested_at,
-    }
     const read = async (): Promise<void> => {
+      const listing = {
+        path: `/v1/users/${pathSegment(document.source_platform)}/${pathSegment(authorId)}/documents`,
+        query: { dataset_id: document.dataset_id },
+        pageSize: shown + 1,
+        earliest: known.earliest_ingested_at,
+        latest: known.latest_ingested_at,
+      }
       const found: Document[] = []
       for await (const page of readListing(listing, left.signal)) {
         found.push(...page.filter(({ id }) => id !== document.id))

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { type Browsing, browsingOf, narrowings, parametersOf, queryOf } from './browse-request.ts'
 
-/** A comma divides the values of a list in an address. */
+/** A comma separates list values in an address. */
 const value = fc.string({ minLength: 1, maxLength: 8 }).filter((text) => !text.includes(','))
 const texts = fc.string({ maxLength: 10 })
 const listings: fc.Arbitrary<Browsing> = fc.record(
@@ -23,7 +23,7 @@ const listings: fc.Arbitrary<Browsing> = fc.record(
   { noNullPrototype: true },
 )
 
-test('an address says the whole listing: what is read from it is what was written', () => {
+test('an address holds the whole listing: reading it returns what was written', () => {
   fc.assert(
     fc.property(listings, (browsing) => {
       const address = new URLSearchParams(parametersOf(browsing))
@@ -32,7 +32,7 @@ test('an address says the whole listing: what is read from it is what was writte
   )
 })
 
-test('both days of a span are included, and what is no day is left to the server', () => {
+test('both days of a period are included, and an invalid day is left to the server', () => {
   const asked = (search: string) => queryOf(browsingOf(new URLSearchParams(search)))
   const { published_from: from, published_to: to } = asked('from=2026-11-01&to=2026-12-31')
   assert.deepEqual([from, to], ['2026-11-01T00:00:00Z', '2027-01-01T00:00:00Z'])

@@ -1,6 +1,9 @@
 import type { Entitlement } from '../app/account.ts'
 
-/** Lists that narrow a listing, by their names in addresses: as the request has them, and as the field whose values are offered. */
+/**
+ * The filters of a listing by their names in addresses: the request's parameter, and the field whose values are
+ * offered.
+ */
 export const narrowing = {
   platforms: { parameter: 'source_platforms', field: 'platform', title: 'Platform', permission: null },
   types: { parameter: 'content_types', field: 'content_type', title: 'Kind', permission: null },
@@ -16,13 +19,13 @@ export const narrowing = {
 export type Narrowing = keyof typeof narrowing
 export const narrowings = Object.keys(narrowing) as Narrowing[]
 
-/** A listing as its address says it. Days are of UTC, both included. */
+/** A listing as its address describes it. Days are UTC days, both included. */
 export interface Browsing {
-  /** A document's id or address, to find that one. */
+  /** The ID or URL of one document to find. */
   readonly exactly: string
   readonly dataset: string
   readonly lists: Readonly<Record<Narrowing, readonly string[]>>
-  /** An author has an id on one platform: it takes exactly one. */
+  /** An author's ID belongs to one platform, so this needs exactly one. */
   readonly author: string
   readonly scoreMin: string
   readonly scoreMax: string
@@ -61,7 +64,7 @@ export function parametersOf(browsing: Browsing): Record<string, string> {
   }
 }
 
-/** What the request asks for; what is empty is left out by whoever sends it. */
+/** Returns the parameters of the request. The caller leaves out the empty ones. */
 export function queryOf(browsing: Browsing): Record<string, string> {
   const { exactly, dataset, lists, author, scoreMin, scoreMax, from, to, status } = browsing
   return {
@@ -79,12 +82,12 @@ export function queryOf(browsing: Browsing): Record<string, string> {
 
 function dayAfter(day: string): string {
   const time = new Date(`${day}T00:00:00Z`)
-  // What is no day is sent as it is, so that the server says what it should be.
+  // Sends an invalid day unchanged, so that the server says what is expected.
   if (Number.isNaN(time.getTime())) return day
   time.setUTCDate(time.getUTCDate() + 1)
   return time.toISOString().replace('.000', '')
 }
 
-/** Whether some of what the application reads may be narrowed by what needs this permission. */
+/** Whether a filter that needs this permission works in at least one entry. */
 export const mayUse = (permission: string | null, entitlements: readonly Entitlement[]): boolean =>
   permission === null || entitlements.some(({ fields }) => !fields || fields.includes(permission))

@@ -8,7 +8,7 @@ export interface DocumentFiltersProps {
   readonly change: (changes: Partial<Browsing>) => void
 }
 
-/** Everything a listing can be narrowed by, within what the application may read. */
+/** All filters of a listing, within what the application may read. */
 export function DocumentFilters({ browsing, change }: DocumentFiltersProps): ComponentChild {
   const { dataset, lists } = browsing
   const entitlements = account.value?.entitlements ?? []
@@ -90,7 +90,7 @@ function Field({ name, words, type, browsing, change }: FieldProps): ComponentCh
     h('input', {
       type,
       step: type === 'number' ? 1 : undefined,
-      // What is half typed stays while documents come in.
+      // Half-typed text stays while documents arrive.
       key: browsing[name],
       defaultValue: browsing[name],
       onChange: (event: Event) => change({ [name]: (event.currentTarget as HTMLInputElement).value }),

@@ -9,11 +9,11 @@ export interface Linked {
   readonly title?: string | null
   readonly platform: string
   readonly published_at?: string | null
-  /** How near it is, from 0 to 1; absent where that says nothing. */
+  /** The similarity from 0 to 1; absent where it means nothing. */
   readonly nearness?: number
 }
 
-/** Documents that a document leads to. */
+/** Lists documents that are linked from a document. */
 export function DocumentLinks({ documents }: { readonly documents: readonly Linked[] }): ComponentChild {
   const { names, look } = useNames()
   useEffect(() => look(documents.filter(({ title }) => !title?.trim()).map(({ id }) => id)), [documents])

@@ -1,18 +1,22 @@
 import { type ComponentChild, h } from 'preact'
 import { DocumentName } from '../shared/document-name.ts'
+import { PictureLink } from '../shared/picture-link.ts'
 import { dayInWords } from '../shared/words-of-time.ts'
 import type { Document } from './document-types.ts'
 
-/** As high as that, whatever the texts: what does not fit is cut. On a phone a title has two lines. */
+/** The height of a row in rem. Longer texts are cut. On a phone a title has two lines. */
 export const rowRem = (isNarrow: boolean): number => (isNarrow ? 5.6 : 4.4)
 
 export interface DocumentRowProps {
   readonly document: Document
-  /** How a document without a title begins, where that is known. */
+  /** The start of the body, for a document without a title. */
   readonly body?: string | null | undefined
 }
 
-/** One document of a list, in two lines. Its texts came from outside: they go in as texts, in the direction they are written in. */
+/**
+ * Shows one document of a list in two lines. Its texts come from outside: they are set as text, never as markup, in
+ * their own direction.
+ */
 export function DocumentRow({ document, body }: DocumentRowProps): ComponentChild {
   const { author, classifications = [], topics = [], score } = document
   const words = [...new Set([...classifications, ...topics])].slice(0, 3)
@@ -23,7 +27,7 @@ export function DocumentRow({ document, body }: DocumentRowProps): ComponentChil
     document.published_at ? dayInWords(document.published_at) : null,
     author?.nickname ?? author?.external_author_id,
   ].filter((fact): fact is string => Boolean(fact))
-  return h(
+  const row = h(
     'a',
     { class: 'document-row', href: `/documents/${document.id}` },
     h('span', { class: 'document-title', dir: 'auto' }, h(DocumentName, { title: document.title, body })),
@@ -40,4 +44,6 @@ export function DocumentRow({ document, body }: DocumentRowProps): ComponentChil
       words.map((word) => h('bdi', { key: word, class: 'chip' }, word)),
     ),
   )
+  // The row itself is a link, so the link to the picture is placed beside it.
+  return h('div', { class: 'document-line' }, row, h(PictureLink, { address: document.thumbnail_url }))
 }

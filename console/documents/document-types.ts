@@ -1,10 +1,11 @@
-/** What the console reads of the answers of the catalog. Fields are absent where the application may not read them. */
+/** The fields of catalog answers that the console reads. A field is absent where the application may not read it. */
 export interface Document {
   readonly id: string
   readonly dataset_id: string
   readonly source_platform: string
   readonly external_id: string
   readonly url: string | null
+  readonly thumbnail_url?: string | null
   readonly title?: string | null
   readonly content_type: string | null
   readonly language: string | null

@@ -8,6 +8,8 @@ import type { ViewProps } from '../app/view-props.ts'
 import { AsCode } from '../shared/as-code.ts'
 import { CopyButton } from '../shared/copy-button.ts'
 import { DocumentName, type Named, nameOf } from '../shared/document-name.ts'
+import { pathSegment } from '../shared/path-segment.ts'
+import { PictureLink } from '../shared/picture-link.ts'
 import { safeUrl } from '../shared/safe-url.ts'
 import { dayInWords, momentInWords } from '../shared/words-of-time.ts'
 import { AuthorCard } from './author-card.ts'
@@ -16,10 +18,10 @@ import { MetricLines } from './metric-lines.ts'
 import { Neighbours } from './neighbours.ts'
 import { VersionDifference } from './version-difference.ts'
 
-/** One document: its text, what is known of it, how it changed, and where it leads. */
+/** Shows one document: its text, its metadata, its history, and its links. */
 export function DocumentView({ place, params }: ViewProps): ComponentChild {
   const id = params.id ?? ''
-  const path = `/v1/documents/${encodeURIComponent(id)}`
+  const path = `/v1/documents/${pathSegment(id)}`
   const { body, fault, status } = useAnswer<Detail>({ path })
   const content = useAnswer<Content>({ path: `${path}/content` })
   const document = body.value
@@ -96,6 +98,7 @@ function Facts({ document }: { readonly document: Detail }): ComponentChild {
     ),
     facts.map((fact, i) => h('bdi', { key: i }, fact)),
     document.status === 'unavailable' ? h('span', { class: 'chip' }, 'unavailable') : null,
+    h(PictureLink, { address: document.thumbnail_url }),
     url === null
       ? null
       : h('a', { class: 'original', href: url, target: '_blank', rel: 'noreferrer' }, 'Original', icon('out')),
@@ -105,7 +108,7 @@ function Facts({ document }: { readonly document: Detail }): ComponentChild {
 const faultOf = ({ fault, status }: Answered<Content>): string | null =>
   status.value === 403 ? 'This application may not read the text of this document.' : fault.value
 
-/** A page of a book or so; whoever wants the rest says so. */
+/** About as much as a few pages of a book. A button shows the rest. */
 const shownCharacters = 6_000
 
 function Text({ content, fault }: { readonly content: Content | null; readonly fault: string | null }): ComponentChild {
@@ -176,7 +179,7 @@ interface WordsProps {
   readonly words: readonly string[] | undefined
 }
 
-/** Each leads to the documents that have it too, but for one with a comma, which divides the values of a list. */
+/** Links each value to the documents that have it too, unless it contains a comma, which separates list values. */
 function Words({ name, parameter, words = [] }: WordsProps): ComponentChild {
   if (words.length === 0) return null
   return h(

@@ -19,10 +19,12 @@ import type { Document } from './document-types.ts'
 import { useListing } from './use-listing.ts'
 
 const pageSize = 100
-/** So many rows before the end the next ones are asked for. */
+/** The next page is requested this many rows before the end. */
 const ahead = 40
 
-/** Everything that may be read, the newest first, for as long as somebody scrolls; what narrows it is in the address. */
+/**
+ * Lists all readable documents, the newest first, and loads more while the reader scrolls. The address has the filters.
+ */
 export function DocumentsView({ place }: ViewProps): ComponentChild {
   const browsing = browsingOf(place.query)
   const query = queryOf(browsing)
@@ -75,7 +77,7 @@ export function DocumentsView({ place }: ViewProps): ComponentChild {
   )
 }
 
-/** Of the listing as it begins: a window of 31 days at most, of which the newest page is asked for. */
+/** The newest page of the listing, whose window is at most 31 days. */
 const shownQuery = (query: Readonly<Record<string, string>>): Record<string, string> => ({
   ...query,
   ...(query.query === '' ? { created_from: daysAgo(30) } : {}),
@@ -112,7 +114,7 @@ function Lookup({
       id: 'exactly',
       name: 'exactly',
       type: 'search',
-      // What is typed stays while documents come in below.
+      // Half-typed text stays while documents arrive below.
       key: exactly,
       defaultValue: exactly,
       maxLength: 4096,

@@ -1,21 +1,22 @@
 import { type ComponentChild, h } from 'preact'
 import { useAnswer } from '../app/use-answer.ts'
 import { Chart } from '../shared/chart.ts'
+import { pathSegment } from '../shared/path-segment.ts'
 import { dayInWords } from '../shared/words-of-time.ts'
 import type { Snapshot } from './document-types.ts'
 
-/** As many as are looked at; older ones are in the API. */
+/** The number of snapshots that are read. The API has older ones. */
 const snapshotsMax = 200
 const metricsMax = 12
 
-/** Each metric on a scale of its own: views are thousands where comments are tens. */
+/** Draws each metric at a scale of its own: views are in the thousands where comments are in the tens. */
 export function MetricLines({ documentId }: { readonly documentId: string }): ComponentChild {
-  const path = `/v1/documents/${encodeURIComponent(documentId)}/snapshots`
+  const path = `/v1/documents/${pathSegment(documentId)}/snapshots`
   const { body, fault, status } = useAnswer<{ snapshots: readonly Snapshot[] }>({
     path,
     query: { limit: snapshotsMax },
   })
-  // They are told as they came in, which may be late.
+  // Snapshots are listed in the order of arrival, and some arrive late.
   const snapshots = (body.value?.snapshots ?? []).toSorted(
     (a, b) => Date.parse(a.observed_at) - Date.parse(b.observed_at),
   )
@@ -24,7 +25,7 @@ export function MetricLines({ documentId }: { readonly documentId: string }): Co
     ...(snapshots.some(({ score }) => score !== null) ? [{ name: 'score', read: (one: Snapshot) => one.score }] : []),
     ...names.map((name) => ({ name, read: (one: Snapshot) => one.metrics[name] ?? null })),
   ]
-  // Without the permission for metrics there are none to speak of.
+  // Without the permission for metrics there are none to show.
   if (status.value === 403 || (body.value !== null && rows.length === 0)) return null
   return h(
     'section',
@@ -43,7 +44,7 @@ export function MetricLines({ documentId }: { readonly documentId: string }): Co
           'p',
           { class: 'note' },
           snapshots.length === 1
-            ? `Seen once, on ${dayInWords(snapshots[0]!.observed_at)}.`
+            ? `Measured once, on ${dayInWords(snapshots[0]!.observed_at)}.`
             : `${snapshots.length} snapshots, from ${dayInWords(snapshots[0]!.observed_at)} to ${dayInWords(snapshots.at(-1)!.observed_at)}.`,
         ),
   )

@@ -16,7 +16,7 @@ interface Found {
   }[]
 }
 
-/** Documents that say something like it: what it begins with is searched for by its meaning. */
+/** Lists similar documents: a vector search for the beginning of this one. */
 export function Neighbours({
   documentId,
   content,

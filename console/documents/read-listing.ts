@@ -10,7 +10,7 @@ export interface Listing {
   readonly path: string
   readonly query: Readonly<Record<string, string>>
   readonly pageSize: number
-  /** When the first document came in that the application may read; null when there is none. */
+  /** The arrival time of the first document that the application may read; null if there is none. */
   readonly earliest: string | null
   readonly latest: string | null
 }
@@ -19,8 +19,8 @@ const windowMs = 31 * 86_400_000
 const clockSkewMs = 60_000
 
 /**
- * Pages of documents, the newest first, to the very first one. A listing covers 31 days at most, so that it goes back window
- * by window; a lookup (`query`) has none.
+ * Yields pages of documents, the newest first, back to the oldest one. A listing covers at most 31 days, so this goes
+ * back window by window; a lookup (`query`) has no window.
  */
 export async function* readListing(
   { path, query, pageSize, earliest, latest }: Listing,
@@ -35,8 +35,8 @@ export async function* readListing(
     const window = isLookup ? {} : { created_from: timeOf(start), created_to: timeOf(end) }
     let cursor: string | undefined
     do {
-      const asked = { ...query, ...window, limit: pageSize, cursor }
-      const page: Page = await ask('GET', path, { query: asked, signal })
+      const pageQuery = { ...query, ...window, limit: pageSize, cursor }
+      const page: Page = await ask('GET', path, { query: pageQuery, signal })
       if (page.documents.length > 0) yield page.documents.map(({ document }) => document)
       cursor = page.next_cursor
     } while (cursor !== undefined)

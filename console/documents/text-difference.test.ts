@@ -8,7 +8,7 @@ const texts = fc
   .array(fc.constantFrom('tide', 'ferry', ' ', ' ', '\n', '.', '海', 'עברית', '🌊'), { maxLength: 30 })
   .map((parts) => parts.join(''))
 
-test('both texts can be read from their sides, to the letter, and equal ones have nothing marked', () => {
+test('each side has its text, to the letter, and equal texts have no marks', () => {
   fc.assert(
     fc.property(texts, texts, (before, after) => {
       const rows = differenceOf(before, after)
@@ -25,7 +25,7 @@ test('both texts can be read from their sides, to the letter, and equal ones hav
   )
 })
 
-test('what changed is marked word by word, a run of words as one', () => {
+test('changes are marked word by word, and adjacent words as one', () => {
   const [row] = differenceOf('Crews stopped work on Monday.', 'Crews began three days of strike on Monday.')
   assert.deepEqual(row, {
     before: [

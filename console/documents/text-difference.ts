@@ -6,16 +6,16 @@ export interface Piece {
   readonly isChanged: boolean
 }
 
-/** Paragraphs that stand side by side; null where one text has nothing there. */
+/** Two paragraphs that correspond; null where one text has none. */
 export interface Row {
   readonly before: readonly Piece[] | null
   readonly after: readonly Piece[] | null
 }
 
-/** Texts that differ in more than that are another text altogether, and the work grows with its square. */
+/** With more changes the texts are different altogether, and the work grows with the square. */
 const changesMax = 1_000
 
-/** Two texts paragraph by paragraph, and within paragraphs word by word, in the words of their language. */
+/** Compares two texts by paragraphs, then by words within paragraphs, with the word boundaries of their language. */
 export function differenceOf(before: string, after: string, language?: string | null): readonly Row[] {
   const [old, next] = [before.split('\n'), after.split('\n')]
   const parts = diffArrays(old, next, { maxEditLength: changesMax }) ?? [
@@ -63,7 +63,7 @@ function wordsOf(before: string, after: string, words: Intl.Segmenter): Row {
   return { before: without('added'), after: without('removed') }
 }
 
-/** A gap between two changed words is changed with them: a run of marks reads better than a row of islands. */
+/** Marks a gap between two changed words as changed: one long mark is easier to read than many short ones. */
 function joined(pieces: readonly Piece[]): readonly Piece[] {
   const all: { text: string; isChanged: boolean }[] = []
   for (const [i, { text, isChanged }] of pieces.entries()) {
@@ -80,7 +80,7 @@ function segmenterOf(language: string | null | undefined): Intl.Segmenter {
   try {
     return new Intl.Segmenter(language ?? undefined, { granularity: 'word' })
   } catch {
-    // What a collector gave as the language may be none.
+    // The language that a collector gave may be invalid.
     return new Intl.Segmenter(undefined, { granularity: 'word' })
   }
 }

@@ -8,7 +8,7 @@ import { readListing } from './read-listing.ts'
 
 type Query = Readonly<Record<string, string>>
 
-/** A listing page by page, each when it is wanted. */
+/** A listing that is read page by page, on request. */
 interface Listing {
   readonly key: string
   readonly documents: ReadonlySignal<readonly Document[]>
@@ -20,12 +20,12 @@ interface Listing {
   readonly place: KeptPlace
 }
 
-/** The last one: whoever opens a document and goes back finds the rows, and the place among them. */
+/** The last listing. A reader who returns from a document finds the same rows and the same position. */
 let kept: Listing | null = null
 
 export function useListing(query: Query, pageSize: number, isReturn: boolean) {
   const known = account.value
-  // With the first document of all there is a listing.
+  // An empty listing starts again when the first document arrives.
   const key = JSON.stringify([query, known?.application_id, known?.earliest_ingested_at === null])
   const listing = useMemo(() => {
     if (known === null) return null

@@ -13,7 +13,7 @@ interface Values {
 export interface ValueFilterProps {
   readonly title: string
   readonly field: string
-  /** Of this dataset alone; empty for all. */
+  /** Only values of this dataset; empty for all datasets. */
   readonly dataset: string
   readonly chosen: readonly string[]
   readonly choose: (values: readonly string[]) => void
@@ -21,7 +21,7 @@ export interface ValueFilterProps {
 
 const valuesMax = 100
 
-/** The values that readable documents have in a field, those of most documents first; among many, those that begin as typed. */
+/** Offers a field's values in readable documents, the most frequent first. A prefix narrows a long list. */
 export function ValueFilter({ title, field, dataset, chosen, choose }: ValueFilterProps): ComponentChild {
   const prefix = useSignal('')
   const isMany = useSignal(false)
@@ -31,12 +31,12 @@ export function ValueFilter({ title, field, dataset, chosen, choose }: ValueFilt
     query: { dataset_id: dataset, prefix: prefix.value, limit: valuesMax },
   })
   useEffect(() => {
-    // What was there stays until the next is: a list that blinks cannot be clicked.
+    // The old values stay until the new ones arrive: a list that flickers cannot be clicked.
     if (body.value === null) return
     shown.value = body.value.values.toSorted((a, b) => (b.count ?? 0) - (a.count ?? 0))
     if (prefix.value === '') isMany.value = body.value.next_cursor !== undefined
   }, [body.value])
-  // An application may lack the permission for a field in this dataset: then there is nothing to choose.
+  // The application may lack the permission for the field in this dataset. Then there is nothing to choose.
   if (status.value === 403) return null
   return h(
     FacetList,

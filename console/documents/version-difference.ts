@@ -6,24 +6,27 @@ import { inWords } from '../app/ask.ts'
 import { go } from '../app/router.ts'
 import { useAnswer } from '../app/use-answer.ts'
 import type { ViewProps } from '../app/view-props.ts'
+import { pathSegment } from '../shared/path-segment.ts'
 import { momentInWords } from '../shared/words-of-time.ts'
 import type { Content, Version } from './document-types.ts'
 import type { Piece, Row } from './text-difference.ts'
 
-/** As many as can be chosen from; older ones are in the API. */
+/** The number of versions to choose from. The API has older ones. */
 const versionsMax = 100
-/** Rows that are the same are shown this near to one that is not. */
+/** This many unchanged rows are shown around a changed one. */
 const contextRows = 1
 
 export interface VersionDifferenceProps extends Pick<ViewProps, 'place'> {
   readonly documentId: string
-  /** How many versions there are, also where more than can be chosen from. */
+  /** The number of versions, including those that cannot be chosen here. */
   readonly count: number
 }
 
-/** Two versions side by side, with what the other lacks marked: the present one and that before it, or as chosen. */
+/**
+ * Shows two versions side by side with their differences marked: by default the current version and the one before it.
+ */
 export function VersionDifference({ documentId, count, place }: VersionDifferenceProps): ComponentChild {
-  const path = `/v1/documents/${encodeURIComponent(documentId)}`
+  const path = `/v1/documents/${pathSegment(documentId)}`
   const listed = useAnswer<{ versions: readonly Version[] }>({
     path: `${path}/versions`,
     query: { limit: versionsMax },
@@ -93,7 +96,7 @@ function Difference({ older, newer }: { readonly older: Content; readonly newer:
   const isWhole = useSignal(false)
   useEffect(() => {
     rows.value = null
-    // What compares is loaded when somebody compares.
+    // Loads the comparison when it is first needed.
     import('./text-difference.ts').then(
       ({ differenceOf, isSame }) => {
         const found = differenceOf(textOf(older), textOf(newer), newer.language)

@@ -5,13 +5,16 @@ import { lacks, type Role } from '../app/self.ts'
 export interface ActButtonProps {
   readonly needs: Role
   readonly act: () => void
-  /** What it is about, where several buttons have the same word. */
+  /** The object of the action, where several buttons have the same word. */
   readonly of?: string
   readonly isMain?: boolean
   readonly children?: ComponentChildren
 }
 
-/** A button that changes something. Whoever may not sees it, and is told why they may not: by ear, by pointing, by touch. */
+/**
+ * A button that changes something. A reader who may not use it sees it, and learns why by screen reader, pointer or
+ * touch.
+ */
 export function ActButton({ needs, act, of, isMain = false, children }: ActButtonProps): ComponentChild {
   const reason = lacks(needs)
   const isTold = useSignal(false)

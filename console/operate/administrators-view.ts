@@ -33,7 +33,7 @@ const rolesInWords: Readonly<Record<Role, string>> = {
   owner: 'Owner: everything, including these tokens and erasures',
 }
 
-/** Who operates this instance. The audit log names them. */
+/** Lists the people who operate this instance. The audit log names them. */
 export function AdministratorsView(): ComponentChild {
   const { body, fault, again } = useRead<{ tokens: readonly Token[] }>('/admin/v1/tokens')
   const tokens = body?.tokens ?? []

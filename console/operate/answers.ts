@@ -1,4 +1,4 @@
-/** Answers of the admin API, as far as the views read them. */
+/** Answers of the admin API, with the fields that the views read. */
 export interface Indexing {
   readonly pending_documents: number
   readonly pending_vectors: number
@@ -19,7 +19,7 @@ export interface Finding {
   readonly advice: string | null
 }
 
-/** One line of what an application may read; a list that is absent limits nothing. */
+/** One entry of an application's entitlements. An absent list limits nothing. */
 export interface EntitlementEntry {
   readonly datasets: readonly string[]
   readonly platforms?: readonly string[]

@@ -2,12 +2,12 @@ import { type ComponentChild, Fragment, h } from 'preact'
 import type { Application } from './answers.ts'
 import { useRead } from './read.ts'
 
-/** One that was made meanwhile is called by its id until then. */
+/** Until the next read, an application that was just created is shown by its ID. */
 const everyMs = 30_000
 
 export type ApplicationNames = ReadonlyMap<string, string>
 
-/** Lists name applications by their ids; people know them by their names. */
+/** Maps the application IDs in lists to the names that people know. */
 export function useApplicationNames(): ApplicationNames {
   const { body } = useRead<{ applications: readonly Application[] }>('/admin/v1/applications', {}, everyMs)
   return new Map(body?.applications.map((one) => [one.application_id, one.name]))

@@ -3,6 +3,7 @@ import { type ComponentChild, Fragment, h } from 'preact'
 import { entitlementInWords } from '../account/entitlement-words.ts'
 import { go } from '../app/router.ts'
 import type { ViewProps } from '../app/view-props.ts'
+import { pathSegment } from '../shared/path-segment.ts'
 import { ActButton } from './act-button.ts'
 import type { Application, Dataset, Key } from './answers.ts'
 import { EntitlementEditor } from './entitlement-editor.ts'
@@ -17,9 +18,9 @@ import { send } from './send.ts'
 import { Standing } from './standing.ts'
 import { useOpen } from './use-open.ts'
 
-/** One application: what it may read, its keys, its limits. */
+/** Shows one application: its entitlements, keys and limits. */
 export function ApplicationView({ params }: ViewProps): ComponentChild {
-  const path = `/admin/v1/applications/${encodeURIComponent(params.application_id!)}`
+  const path = `/admin/v1/applications/${pathSegment(params.application_id!)}`
   const application = useRead<Application>(path)
   const { body, fault } = application
   return h(

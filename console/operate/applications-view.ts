@@ -13,7 +13,7 @@ import { Table } from './table.ts'
 import { useOpen } from './use-open.ts'
 import { counted, moment } from './words.ts'
 
-/** Who reads: every application, what it reads and whether it has a key. */
+/** Lists every application, what it reads, and whether it has a key. */
 export function ApplicationsView(): ComponentChild {
   const { body, fault } = useRead<{ applications: readonly Application[] }>('/admin/v1/applications')
   const keys = useRead<{ keys: readonly Key[] }>('/admin/v1/keys').body?.keys ?? null

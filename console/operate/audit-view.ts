@@ -15,7 +15,7 @@ interface Line {
   readonly detail: Readonly<Record<string, unknown>>
 }
 
-/** Who changed what, and when. */
+/** Lists who changed what, and when. */
 export function AuditView(): ComponentChild {
   const { items, fault, more } = usePages<Line>('/admin/v1/audit', 'audit')
   return h(

@@ -8,7 +8,7 @@ export interface ChangedMeanwhileProps<Fields> {
   readonly inWords: (field: string, value: unknown) => ComponentChild
 }
 
-/** What others made of something while it was edited here, beside what is being written. */
+/** Shows others' changes to the edited object beside the reader's own. */
 export function ChangedMeanwhile<Fields>({
   meanwhile,
   nameOf,

@@ -6,13 +6,13 @@ export interface ChoicesProps {
   readonly chosen: readonly string[]
   readonly choose: (value: string) => void
   readonly inWords?: (value: string) => string
-  /** What is to be said of a value, besides. */
+  /** A remark beside a value. */
   readonly hint?: (value: string) => string | null
-  /** Where there is nothing to choose. */
+  /** Shown if there is nothing to choose. */
   readonly none?: string
 }
 
-/** Any of a few, each with its tick. */
+/** Chooses any of a few values, each with a checkbox. */
 export function Choices({ title, all, chosen, choose, inWords, hint, none }: ChoicesProps): ComponentChild {
   return h(
     'fieldset',

@@ -1,4 +1,5 @@
 import { type ComponentChild, h } from 'preact'
+import { pathSegment } from '../shared/path-segment.ts'
 import type { Classification } from './answers.ts'
 import { ChangedMeanwhile } from './changed-meanwhile.ts'
 import { Editing } from './editing.ts'
@@ -9,9 +10,9 @@ import { type Edit, typedInto } from './use-edit.ts'
 
 export interface ClassificationFormProps {
   readonly datasetId: string
-  /** Null makes a new one. */
+  /** Null creates a new one. */
   readonly code: string | null
-  /** Codes of those that there are: a new one takes the place of none. */
+  /** Existing codes. A new classification must not replace one. */
   readonly taken: readonly string[]
   readonly done: () => Promise<void>
   readonly close: () => void
@@ -42,10 +43,10 @@ const fieldsOf = ({ code, name, description, label_schema: labels, active }: Cla
 
 const empty: Classification = { code: '', name: '', description: null, label_schema: {}, active: true }
 
-/** A classification of a dataset, made or changed. */
+/** Creates or changes a classification of a dataset. */
 export function ClassificationForm({ datasetId, code, taken, done, close }: ClassificationFormProps): ComponentChild {
-  const all = `/admin/v1/datasets/${encodeURIComponent(datasetId)}/classifications`
-  const pathOf = (one: string): string => `${all}/${encodeURIComponent(one)}`
+  const all = `/admin/v1/datasets/${pathSegment(datasetId)}/classifications`
+  const pathOf = (one: string): string => `${all}/${pathSegment(one)}`
   const save = async (edit: Edit<Fields>): Promise<void> => {
     const made = edit.fields.code.trim()
     if (code === null && taken.includes(made)) throw new Error(`The classification ${made} already exists.`)
@@ -81,7 +82,7 @@ export function ClassificationForm({ datasetId, code, taken, done, close }: Clas
             label: 'Code',
             required: true,
             maxLength: 128,
-            note: 'As facts of documents name it.',
+            note: 'The name that facts of documents use.',
             ...typedInto(edit, 'code'),
           })
         : null,

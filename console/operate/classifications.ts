@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { type ComponentChild, h } from 'preact'
+import { pathSegment } from '../shared/path-segment.ts'
 import { ActButton } from './act-button.ts'
 import type { Classification, Dataset } from './answers.ts'
 import { ClassificationForm } from './classification-form.ts'
@@ -8,11 +9,11 @@ import { Standing } from './standing.ts'
 import { state } from './state.ts'
 import { Table } from './table.ts'
 
-/** The classifications of a dataset: what facts of its documents can name. */
+/** Lists a dataset's classifications, which facts of its documents can name. */
 export function Classifications({ dataset }: { readonly dataset: Dataset }): ComponentChild {
-  const path = `/admin/v1/datasets/${encodeURIComponent(dataset.dataset_id)}/classifications`
+  const path = `/admin/v1/datasets/${pathSegment(dataset.dataset_id)}/classifications`
   const { body, fault, again } = useRead<{ classifications: readonly Classification[] }>(path)
-  const asked = useSignal<{ readonly code: string | null } | null>(null)
+  const dialog = useSignal<{ readonly code: string | null } | null>(null)
   const found = body?.classifications ?? []
   return h(
     'section',
@@ -26,7 +27,7 @@ export function Classifications({ dataset }: { readonly dataset: Dataset }): Com
         {
           needs: 'operator',
           act: () => {
-            asked.value = { code: null }
+            dialog.value = { code: null }
           },
         },
         'New classification',
@@ -62,7 +63,7 @@ export function Classifications({ dataset }: { readonly dataset: Dataset }): Com
                       needs: 'operator',
                       of: one.code,
                       act: () => {
-                        asked.value = { code: one.code }
+                        dialog.value = { code: one.code }
                       },
                     },
                     'Edit',
@@ -71,15 +72,15 @@ export function Classifications({ dataset }: { readonly dataset: Dataset }): Com
             },
           ],
         }),
-    asked.value === null
+    dialog.value === null
       ? null
       : h(ClassificationForm, {
           datasetId: dataset.dataset_id,
-          code: asked.value.code,
+          code: dialog.value.code,
           taken: found.map((one) => one.code),
           done: again,
           close: () => {
-            asked.value = null
+            dialog.value = null
           },
         }),
   )

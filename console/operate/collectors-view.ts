@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { type ComponentChild, Fragment, h } from 'preact'
 import type { ViewProps } from '../app/view-props.ts'
+import { pathSegment } from '../shared/path-segment.ts'
 import { ActButton } from './act-button.ts'
 import type { Key } from './answers.ts'
 import { Field } from './field.ts'
@@ -23,7 +24,7 @@ interface Collector {
   readonly created_at: string
 }
 
-/** Who sends documents in, with which keys, and what they are asked for at the moment. */
+/** Lists collectors, their keys, and the tasks that live queries give them. */
 export function CollectorsView({ place }: ViewProps): ComponentChild {
   const collectors = useRead<{ collectors: readonly Collector[] }>('/admin/v1/collectors')
   const keys = useRead<{ keys: readonly Key[] }>('/admin/v1/keys')
@@ -49,10 +50,7 @@ export function CollectorsView({ place }: ViewProps): ComponentChild {
     await again()
   }
   const remove = async ({ collector_id: id }: Collector, fields: FormData): Promise<void> => {
-    await send(
-      'DELETE',
-      `/admin/v1/collectors/${encodeURIComponent(id)}${fields.get('force') === null ? '' : '?force=true'}`,
-    )
+    await send('DELETE', `/admin/v1/collectors/${pathSegment(id)}${fields.get('force') === null ? '' : '?force=true'}`)
     await again()
   }
   const { value: left } = leaving

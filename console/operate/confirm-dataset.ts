@@ -5,7 +5,7 @@ import { counted } from './words.ts'
 
 const fieldName = 'confirmed'
 
-/** How many documents an erasure of a dataset takes away. Where there are any, its id has to be typed. */
+/** Says how many documents an erasure of a dataset removes. If there are any, the operator must type its ID. */
 export function ConfirmDataset({ id }: { readonly id: string }): ComponentChild {
   const counts = useDocumentCounts([id])
   const documents = documentsOf(counts, id)
@@ -32,7 +32,7 @@ function inWords(counts: DocumentCounts, documents: number | null): string {
   return `${counted(documents, 'document')} will be erased for good.`
 }
 
-/** Throws unless the id was typed. */
+/** Throws unless the ID was typed. */
 export function mustConfirm(id: string, fields: FormData): void {
   if (String(fields.get(fieldName)).trim() !== id) throw new Error(`Type ${id} exactly to confirm.`)
 }

@@ -1,7 +1,7 @@
 import { ask } from '../app/ask.ts'
 import type { EntitlementCount, EntitlementEntry } from './answers.ts'
 
-/** How many documents these entries open, as the search index has them. Changes nothing. */
+/** Returns how many documents these entries open, by the search index. Changes nothing. */
 export const countEntitlements = (
   entitlements: readonly EntitlementEntry[],
   signal: AbortSignal,

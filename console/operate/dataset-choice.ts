@@ -5,12 +5,12 @@ import { useRead } from './read.ts'
 import { Standing } from './standing.ts'
 
 export interface DatasetChoiceProps {
-  /** Empty where none is chosen. */
+  /** Empty if none is chosen. */
   readonly chosen: string
   readonly choose: (id: string) => void
 }
 
-/** One of the datasets that there are. */
+/** Chooses one dataset. */
 export function DatasetChoice({ chosen, choose }: DatasetChoiceProps): ComponentChild {
   const id = useId()
   const { body, fault } = useRead<{ datasets: readonly Dataset[] }>('/admin/v1/datasets')

@@ -1,5 +1,6 @@
 import { type ComponentChild, h } from 'preact'
 import { lacks } from '../app/self.ts'
+import { pathSegment } from '../shared/path-segment.ts'
 import type { Dataset } from './answers.ts'
 import { ChangedMeanwhile } from './changed-meanwhile.ts'
 import { Editing } from './editing.ts'
@@ -9,9 +10,9 @@ import { send } from './send.ts'
 import { type Edit, typedInto } from './use-edit.ts'
 
 export interface DatasetFormProps {
-  /** Null makes a new one. */
+  /** Null creates a new one. */
   readonly id: string | null
-  /** Ids of those that there are: a new one takes the place of none. */
+  /** Existing IDs. A new dataset must not replace one. */
   readonly taken: readonly string[]
   readonly done: () => Promise<void>
   readonly close: () => void
@@ -39,9 +40,9 @@ const fieldsOf = ({ dataset_id: id, name, description, retain_days: days }: Data
 
 const empty: Dataset = { dataset_id: '', name: '', description: null, retain_days: null, created_at: '' }
 
-const pathOf = (id: string): string => `/admin/v1/datasets/${encodeURIComponent(id)}`
+const pathOf = (id: string): string => `/admin/v1/datasets/${pathSegment(id)}`
 
-/** A dataset, made or changed. */
+/** Creates or changes a dataset. */
 export function DatasetForm({ id, taken, done, close }: DatasetFormProps): ComponentChild {
   const mayRetain = lacks('owner') === null
   const save = async (edit: Edit<Fields>): Promise<void> => {
@@ -83,7 +84,7 @@ export function DatasetForm({ id, taken, done, close }: DatasetFormProps): Compo
             type: 'number',
             min: 1,
             max: 36_500,
-            note: 'Documents are erased this many days after they came in, whenever they were published. Leave empty to keep them forever.',
+            note: 'Documents are erased this many days after they arrived, whatever their publication date. Leave empty to keep them forever.',
             ...typedInto(edit, 'days'),
           })
         : null,

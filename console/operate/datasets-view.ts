@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals'
 import { type ComponentChild, Fragment, h } from 'preact'
 import { addressOf } from '../app/address-of.ts'
 import type { ViewProps } from '../app/view-props.ts'
+import { pathSegment } from '../shared/path-segment.ts'
 import { ActButton } from './act-button.ts'
 import type { Dataset } from './answers.ts'
 import { Classifications } from './classifications.ts'
@@ -16,17 +17,17 @@ import { Standing } from './standing.ts'
 import { Table } from './table.ts'
 import { count, counted } from './words.ts'
 
-type Asked = { readonly what: 'make' } | { readonly what: 'edit' | 'delete'; readonly dataset: Dataset } | null
+type OpenDialog = { readonly what: 'make' } | { readonly what: 'edit' | 'delete'; readonly dataset: Dataset } | null
 
-/** What there is to read: every dataset with how many documents it has, and its classifications. */
+/** Lists every dataset with its number of documents and its classifications. */
 export function DatasetsView({ place }: ViewProps): ComponentChild {
   const { body, fault, again } = useRead<{ datasets: readonly Dataset[] }>('/admin/v1/datasets')
-  const asked = useSignal<Asked>(null)
+  const dialog = useSignal<OpenDialog>(null)
   const datasets = body?.datasets ?? []
   const documents = useDocumentCounts(datasets.map(({ dataset_id: id }) => id))
   const chosen = datasets.find(({ dataset_id: id }) => id === place.query.get('dataset'))
-  const ask = (what: Asked) => (): void => {
-    asked.value = what
+  const ask = (what: OpenDialog) => (): void => {
+    dialog.value = what
   }
   return h(
     Fragment,
@@ -93,12 +94,12 @@ export function DatasetsView({ place }: ViewProps): ComponentChild {
           ],
         }),
     chosen === undefined ? null : h(Classifications, { key: chosen.dataset_id, dataset: chosen }),
-    asked.value === null
+    dialog.value === null
       ? null
-      : asked.value.what === 'delete'
-        ? h(Deletion, { dataset: asked.value.dataset, done: again, close: ask(null) })
+      : dialog.value.what === 'delete'
+        ? h(Deletion, { dataset: dialog.value.dataset, done: again, close: ask(null) })
         : h(DatasetForm, {
-            id: asked.value.what === 'edit' ? asked.value.dataset.dataset_id : null,
+            id: dialog.value.what === 'edit' ? dialog.value.dataset.dataset_id : null,
             taken: datasets.map((one) => one.dataset_id),
             done: again,
             close: ask(null),
@@ -117,7 +118,7 @@ function Deletion({ dataset, done, close }: DeletionProps): ComponentChild {
   const { dataset_id: id } = dataset
   const remove = async (fields: FormData): Promise<void> => {
     if (isForced.value) mustConfirm(id, fields)
-    await send('DELETE', `/admin/v1/datasets/${encodeURIComponent(id)}${isForced.value ? '?force=true' : ''}`)
+    await send('DELETE', `/admin/v1/datasets/${pathSegment(id)}${isForced.value ? '?force=true' : ''}`)
     await done()
   }
   return h(

@@ -1,7 +1,7 @@
 import { type ComponentChild, type ComponentChildren, h } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
 
-/** A question or a form in front of everything else; Escape leaves it, but for one that stays until it is answered. */
+/** Shows a question or a form above the page. Escape closes it, unless it must be answered. */
 export function Dialog({
   title,
   stays = false,
@@ -26,7 +26,7 @@ export function Dialog({
       class: `dialog ${isWide ? 'wide' : ''}`,
       'aria-labelledby': id,
       closedby: stays ? 'none' : undefined,
-      // Not every browser knows `closedby`.
+      // Not every browser supports `closedby`.
       onClose: stays ? show : close,
     },
     h('h2', { id, dir: 'auto' }, title),

@@ -2,10 +2,10 @@ import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { countEntitlements } from './count-entitlements.ts'
 
-/** More are not counted at once. */
+/** One request counts at most this many datasets. */
 const datasetsMax = 1000
 
-/** How many documents datasets have, by id, as the search index has them. */
+/** The number of documents by dataset ID, by the search index. */
 export type DocumentCounts = ReadonlyMap<string, number> | 'asking' | 'unknown'
 
 export function useDocumentCounts(ids: readonly string[]): DocumentCounts {
@@ -27,6 +27,6 @@ export function useDocumentCounts(ids: readonly string[]): DocumentCounts {
   return found.value
 }
 
-/** Null where it is not known, or not yet. */
+/** Returns null if the number is unknown, or not known yet. */
 export const documentsOf = (counts: DocumentCounts, id: string): number | null =>
   typeof counts === 'string' ? null : (counts.get(id) ?? 0)

@@ -4,14 +4,14 @@ import { Standing } from './standing.ts'
 import { type Edit, type Subject, useEdit } from './use-edit.ts'
 
 export interface EditingProps<Body, Fields> extends Omit<Subject<Body, Fields>, 'path' | 'first'> {
-  /** Where it is read; null for one that is to be made. */
+  /** The path to read it from; null for a new one. */
   readonly path: string | null
-  /** What a new one begins with. */
+  /** The first content of a new one. */
   readonly empty: Body
   readonly form: (edit: Edit<Fields>) => ComponentChild
 }
 
-/** A form over something that is made, or read anew for it: the list that it was chosen from may be old. */
+/** Opens a form on a new object, or on one that is read again first, because the list may be outdated. */
 export function Editing<Body, Fields extends Readonly<Record<string, unknown>>>(
   props: EditingProps<Body, Fields>,
 ): ComponentChild {

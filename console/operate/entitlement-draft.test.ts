@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { draftOf, emptyDraft, entryOf } from './entitlement-draft.ts'
 
-test('an entry that is not touched is sent as it was', () => {
+test('an untouched entry is sent unchanged', () => {
   const entries = [
     { datasets: ['news'] },
     {
@@ -18,7 +18,7 @@ test('an entry that is not touched is sent as it was', () => {
   for (const entry of entries) assert.deepEqual(entryOf(draftOf(entry)), entry)
 })
 
-test('lists are typed with commas, each value once; a day begins at midnight; what limits nothing is left out', () => {
+test('lists are split at commas, without duplicates; a day starts at midnight; empty limits are left out', () => {
   const typed = { ...emptyDraft, datasets: ['news'], languages: ' en ,de,, en', from: ' 2026-01-01 ', regions: ' , ' }
   assert.deepEqual(entryOf(typed), {
     datasets: ['news'],

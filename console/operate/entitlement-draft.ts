@@ -44,11 +44,11 @@ const split = (text: string): readonly string[] => [
   ),
 ]
 
-/** A day begins at midnight, UTC; whatever else was typed is for the server to refuse. */
+/** A day starts at midnight UTC. Other text is sent unchanged, and the server refuses it if it is invalid. */
 const time = (text: string): string =>
   /^\d{4}-\d{2}-\d{2}$/.test(text.trim()) ? `${text.trim()}T00:00:00Z` : text.trim()
 
-/** What limits nothing is left out, as the API has it. */
+/** Returns the entry for the API, without the lists that limit nothing. */
 export function entryOf(draft: Draft): EntitlementEntry {
   const [platforms, languages, regions] = [draft.platforms, draft.languages, draft.regions].map(split)
   return {

@@ -14,7 +14,7 @@ import { useEdit } from './use-edit.ts'
 export interface EditorProps {
   readonly application: Tagged<Application>
   readonly path: string
-  /** Ids of all datasets that there are; null until they are known. */
+  /** The IDs of all datasets; null until they are known. */
   readonly datasets: readonly string[] | null
   readonly saved: () => Promise<void>
   readonly close: () => void
@@ -26,30 +26,33 @@ interface Fields extends Readonly<Record<string, unknown>> {
 
 const fieldsOf = ({ entitlements }: Application): Fields => ({ entries: entitlements.map(draftOf) })
 
-// An entry without a dataset is one that is not filled in yet: it opens nothing.
+// An entry without a dataset is not filled in yet and opens nothing.
 const isFilled = (draft: Draft): boolean => draft.datasets.length > 0
 
-/** The entries of an application as a form, with what they would open. Nothing changes before it is saved. */
+/**
+ * Edits an application's entries and shows how many documents they would open. Nothing changes before the form is
+ * saved.
+ */
 export function EntitlementEditor({ application, path, datasets, saved, close }: EditorProps): ComponentChild {
   const target = application.body.application_id
   const edit = useEdit<Application, Fields>({ path, target, fieldsOf, first: application })
   const drafts = edit.fields.entries
-  /** What the server refuses, whether it only counts or saves. */
+  /** The server's error, from counting or from saving. */
   const refused = useSignal<unknown>(null)
   const fault = useSignal<string | null>(null)
   const isBusy = useSignal(false)
-  const filled = [...drafts.keys()].filter((place) => isFilled(drafts[place]!))
+  const filled = [...drafts.keys()].filter((position) => isFilled(drafts[position]!))
   const set = (entries: readonly Draft[]): void => edit.set({ entries })
   const words = (error: unknown): string | null =>
     faultInWords(error, (at) => {
-      const found = placeOf(at, filled)
-      return found === null ? null : `Entry ${found.place + 1}, ${fieldNames[found.field]}`
+      const found = entryAndFieldOf(at, filled)
+      return found === null ? null : `Entry ${found.position + 1}, ${fieldNames[found.field]}`
     })
-  const faultsIn = (place: number): ReadonlyMap<string, string> =>
+  const faultsIn = (position: number): ReadonlyMap<string, string> =>
     new Map(
       faultsOf(refused.value).flatMap(({ path: at, message }) => {
-        const found = placeOf(at, filled)
-        return found?.place === place ? [[found.field, message] as const] : []
+        const found = entryAndFieldOf(at, filled)
+        return found?.position === position ? [[found.field, message] as const] : []
       }),
     )
   const save = async (event: Event): Promise<void> => {
@@ -89,22 +92,22 @@ export function EntitlementEditor({ application, path, datasets, saved, close }:
             'Start over from the current version',
           ),
         ),
-    shown.map((draft, place) =>
+    shown.map((draft, position) =>
       h(EntitlementEntry, {
-        key: place,
+        key: position,
         draft,
         known,
         isDataset: (id) => datasets?.includes(id) ?? true,
-        faults: faultsIn(place),
-        number: place + 1,
-        change: (changed) => set(shown.map((one, i) => (i === place ? { ...one, ...changed } : one))),
-        remove: () => set(shown.filter((_, i) => i !== place)),
+        faults: faultsIn(position),
+        number: position + 1,
+        change: (changed) => set(shown.map((one, i) => (i === position ? { ...one, ...changed } : one))),
+        remove: () => set(shown.filter((_, i) => i !== position)),
       }),
     ),
     h('button', { type: 'button', class: 'button small', onClick: () => set([...shown, emptyDraft]) }, 'Add entry'),
     h(EntitlementEffect, {
       before: edit.stands.entries.map(entryOf),
-      after: filled.map((place) => entryOf(drafts[place]!)),
+      after: filled.map((position) => entryOf(drafts[position]!)),
       inWords: words,
       counted: (error) => {
         refused.value = error
@@ -124,16 +127,19 @@ export function EntitlementEditor({ application, path, datasets, saved, close }:
   )
 }
 
-/** Which entry of the form and which of its fields `entitlements.0.languages.0` is; only those that are filled in were sent. */
-function placeOf(
+/**
+ * Finds the entry and the field of a path such as `entitlements.0.languages.0`. Only filled entries were sent, so the
+ * numbers differ.
+ */
+function entryAndFieldOf(
   path: string,
   sent: readonly number[],
-): { readonly place: number; readonly field: keyof typeof fieldNames } | null {
+): { readonly position: number; readonly field: keyof typeof fieldNames } | null {
   const [, number, field = ''] = /^entitlements\.(\d+)\.(\w+)/.exec(path) ?? []
-  const place = sent[Number(number)]
-  return place === undefined || !Object.hasOwn(fieldNames, field)
+  const position = sent[Number(number)]
+  return position === undefined || !Object.hasOwn(fieldNames, field)
     ? null
-    : { place, field: field as keyof typeof fieldNames }
+    : { position, field: field as keyof typeof fieldNames }
 }
 
 function Entries({ drafts }: { readonly drafts: readonly Draft[] }): ComponentChild {
@@ -147,7 +153,7 @@ function Entries({ drafts }: { readonly drafts: readonly Draft[] }): ComponentCh
       )
 }
 
-/** What somebody is typing need not be a time. */
+/** A half-typed time is not valid yet. */
 function inWordsOf(entry: ReturnType<typeof entryOf>): string {
   const { published_from: from, published_to: to, ...rest } = entry
   const times = Object.entries({ published_from: from, published_to: to }).filter(

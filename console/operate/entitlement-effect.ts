@@ -10,14 +10,17 @@ const restMs = 300
 export interface EffectProps {
   readonly before: readonly EntitlementEntry[]
   readonly after: readonly EntitlementEntry[]
-  /** What failed, in the words of the form. */
+  /** Words an error with the names of the form's fields. */
   readonly inWords: (error: unknown) => string | null
-  /** With what the server refused; null where it could count them. */
+  /** Called with the server's error, or with null after a successful count. */
   readonly counted: (error: unknown) => void
 }
 
-/** How many documents the application sees now, and how many it would: asked whenever the draft rests for a moment. */
-export function EntitlementEffect({ before, after, inWords, counted: told }: EffectProps): ComponentChild {
+/**
+ * Shows how many documents the application sees now, and how many it would see. Counts when the draft has not changed
+ * for a moment.
+ */
+export function EntitlementEffect({ before, after, inWords, counted: report }: EffectProps): ComponentChild {
   const found = useSignal<readonly EntitlementCount[] | null>(null)
   const fault = useSignal<string | null>(null)
   useEffect(() => {
@@ -26,13 +29,13 @@ export function EntitlementEffect({ before, after, inWords, counted: told }: Eff
       try {
         found.value = await Promise.all([before, after].map((entries) => countEntitlements(entries, leaving.signal)))
         fault.value = null
-        told(null)
+        report(null)
       } catch (error) {
         const words = inWords(error)
         if (words === null) return
         fault.value = words
         found.value = null
-        told(error)
+        report(error)
       }
     }
     const timer = setTimeout(look, restMs)

@@ -6,17 +6,17 @@ import { useUnknownValues } from './use-unknown-values.ts'
 
 export interface EntryProps {
   readonly draft: Draft
-  /** Datasets to choose from. */
+  /** The datasets to choose from. */
   readonly known: readonly string[]
   readonly isDataset: (id: string) => boolean
-  /** What is wrong, by the field's name in the request. */
+  /** Errors by the field's name in the request. */
   readonly faults: ReadonlyMap<string, string>
   readonly number: number
   readonly change: (changed: Partial<Draft>) => void
   readonly remove: () => void
 }
 
-/** What the form calls the fields of a request. */
+/** The form's names for the fields of a request. */
 export const fieldNames = {
   datasets: 'Datasets',
   platforms: 'Platforms',
@@ -35,7 +35,7 @@ const lists = [
   ['to', 'published_to', `${fieldNames.published_to} (day, UTC)`, 'any time'],
 ] as const
 
-/** One entry of what an application may read. */
+/** Edits one entitlement entry. */
 export function EntitlementEntry({
   draft,
   known,

@@ -16,7 +16,7 @@ type Kind = (typeof kinds)[number][0]
 
 const typed = (fields: FormData, name: string): string => String(fields.get(name)).trim()
 
-/** The one selection that the API takes, as it was typed. */
+/** Returns the one selection that the API takes, as it was typed. */
 function selectionOf(kind: Kind, fields: FormData): object {
   if (kind === 'dataset') return { dataset_id: typed(fields, 'dataset') }
   if (kind === 'ids') return { document_ids: [...new Set(typed(fields, 'ids').split(/[\s,]+/))] }
@@ -29,7 +29,7 @@ function selectionOf(kind: Kind, fields: FormData): object {
   }
 }
 
-/** What is to be forgotten. It cannot be undone, so that what is erased is typed and not clicked together. */
+/** Requests an erasure. It cannot be undone, so its selection must be typed. */
 export function ErasureForm({
   done,
   close,

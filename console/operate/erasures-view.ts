@@ -11,7 +11,7 @@ import { Table } from './table.ts'
 import { useOpen } from './use-open.ts'
 import { count, moment } from './words.ts'
 
-/** What the signed-in token may not do here, and what it may do in place of it. */
+/** Says what the signed-in token may not do here, and what it may do instead. */
 function WhyNot(): ComponentChild {
   const reason = lacks('owner')
   if (reason === null) return null
@@ -37,7 +37,7 @@ interface Erasure {
 
 const everyMs = 5_000
 
-/** What was to be forgotten, and how far that is. What it was about is told nobody. */
+/** Lists erasures and their progress, without what they erased. */
 export function ErasuresView(): ComponentChild {
   const { items, fault, more, again } = usePages<Erasure>('/admin/v1/erasures', 'erasures', {}, everyMs)
   const asking = useOpen()

@@ -5,14 +5,14 @@ export interface FieldProps {
   readonly label: string
   readonly name: string
   readonly note?: string
-  /** What is wrong with what stands in it. */
+  /** The error of the present value. */
   readonly fault?: string | undefined
-  /** What is worth a second look, though it may be right. */
+  /** A warning about a value that may still be right. */
   readonly hint?: string | undefined
   readonly [attribute: string]: unknown
 }
 
-/** A labelled field; what else it is given are attributes of the input. */
+/** An input with a label. Other properties become attributes of the input. */
 export function Field({ label, name, note, fault, hint, ...attributes }: FieldProps): ComponentChild {
   const id = useId()
   const said = [

@@ -2,7 +2,7 @@ import { type ComponentChild, h } from 'preact'
 import { CodeBox } from '../shared/code-box.ts'
 import { FirstDocuments } from '../shared/first-documents.ts'
 
-/** What to do on an instance that has no documents. */
+/** Says what to do on an instance without documents. */
 export function FirstSteps(): ComponentChild {
   return h(
     'section',

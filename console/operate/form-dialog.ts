@@ -5,20 +5,20 @@ import { Dialog } from './dialog.ts'
 
 export interface FormProps {
   readonly title: string
-  /** What is asked for, or told before it is done. */
+  /** The fields, or what the reader should know first. */
   readonly children?: ComponentChildren
-  /** The word on the button. */
+  /** The label of the button. */
   readonly action: string
   readonly isDangerous?: boolean
   /** For a form with columns. */
   readonly isWide?: boolean
   readonly submit: (fields: FormData) => Promise<void>
-  /** What failed, in the words of this form. */
+  /** Words an error for this form. */
   readonly inWords?: (error: unknown) => string | null
   readonly close: () => void
 }
 
-/** A form that is sent once, says what was wrong with it, and is gone when it is done. */
+/** A form that is sent once. It shows its errors, and closes when it succeeds. */
 export function FormDialog({
   title,
   children,

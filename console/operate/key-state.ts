@@ -5,7 +5,7 @@ export interface Dated {
   readonly revoked_at: string | null
 }
 
-/** Whether a key or token works, in a word. */
+/** Says in a word whether a key or token works. */
 export function keyState({ expires_at: expires, revoked_at: revoked }: Dated, now = Date.now()): string {
   if (revoked !== null) return 'revoked'
   const left = expires === null ? Number.POSITIVE_INFINITY : Date.parse(expires) - now

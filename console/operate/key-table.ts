@@ -15,18 +15,18 @@ export interface KeyTableProps {
   readonly label: string
   readonly keys: readonly Key[]
   readonly changed: () => Promise<void>
-  /** What stands beside a key, where several owners have theirs in the list. */
+  /** More columns, for a list with the keys of several owners. */
   readonly more?: readonly Column<Key>[]
 }
 
-type Asked = { readonly key: Key; readonly what: 'rotate' | 'revoke' } | null
+type OpenDialog = { readonly key: Key; readonly what: 'rotate' | 'revoke' } | null
 
-/** Keys with their state. Each that works can be replaced by another, or ended. */
+/** Lists keys with their state. A working key can be replaced or revoked. */
 export function KeyTable({ label, keys, changed, more = [] }: KeyTableProps): ComponentChild {
-  const asked = useSignal<Asked>(null)
+  const dialog = useSignal<OpenDialog>(null)
   const secret = useSignal<string | null>(null)
   const close = (): void => {
-    asked.value = null
+    dialog.value = null
   }
   const rotate = async (key: Key, fields: FormData): Promise<void> => {
     const made = await send<{ api_key: string }>('POST', `/admin/v1/keys/${key.key_id}/rotate`, {
@@ -39,7 +39,7 @@ export function KeyTable({ label, keys, changed, more = [] }: KeyTableProps): Co
     await send('POST', `/admin/v1/keys/${key.key_id}/revoke`)
     await changed()
   }
-  const chosen = asked.value
+  const chosen = dialog.value
   return h(
     Fragment,
     null,
@@ -77,7 +77,7 @@ export function KeyTable({ label, keys, changed, more = [] }: KeyTableProps): Co
                         needs: 'operator',
                         of: `key ${key.name ?? key.prefix}`,
                         act: () => {
-                          asked.value = { key, what }
+                          dialog.value = { key, what }
                         },
                       },
                       what === 'rotate' ? 'Rotate' : 'Revoke',

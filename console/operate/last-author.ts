@@ -1,6 +1,6 @@
 import { ask } from '../app/ask.ts'
 
-/** Who changed something last, and when. */
+/** The author and time of the last change. */
 export interface Author {
   readonly name: string
   readonly at: string
@@ -14,7 +14,7 @@ interface Line {
 
 const linesRead = 100
 
-/** As the audit log has it; null where it was so long ago that others fill its first page. */
+/** Reads it from the first page of the audit log; null if the change is older. */
 export async function lastAuthor(target: string): Promise<Author | null> {
   const query = { limit: linesRead }
   const { audit } = await ask<{ audit: readonly Line[] }>('GET', '/admin/v1/audit', { as: 'admin', query })
@@ -27,7 +27,7 @@ const others: Readonly<Record<string, string>> = {
   'command-line': 'Someone on the command line',
 }
 
-/** A token is named by its id and, in quotation marks, by its name. */
+/** The log names a token by its ID and, in quotation marks, by its name. */
 function actorInWords(actor: string): string {
   const quoted = /^\S+ (".*")$/s.exec(actor)?.[1]
   return quoted === undefined ? (others[actor] ?? actor) : (JSON.parse(quoted) as string)

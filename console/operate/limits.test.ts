@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { Policy } from '../../src/access/policy.ts'
 import { analysisTypes, fieldsOfPolicy, limitGroups, limitName, policyOfFields, typesPath } from './limits.ts'
 
-/** Paths of all that a policy can have. */
+/** Returns the paths of all limits of a policy. */
 function pathsOf(schema: object, above = ''): string[] {
   const { properties } = schema as { properties?: Record<string, object> }
   if (properties === undefined) return [above.slice(0, -1)]
@@ -18,7 +18,7 @@ test('the form has every limit of a policy, and no other', () => {
   assert.deepEqual(Object.keys(analysisTypes), types.items.enum)
 })
 
-test('a policy goes into fields and comes back, with what the form does not know', () => {
+test('a policy becomes fields and comes back, with values that the form does not know', () => {
   const policy = {
     requests_per_second: 0.5,
     daily_quotas: { search: 0, export: 7 },

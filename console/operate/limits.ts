@@ -1,12 +1,12 @@
-/** A limit or a switch of a policy, as the form has it. */
+/** A limit or switch of a policy, as the form shows it. */
 export interface Limit {
-  /** Where the policy has it. */
+  /** Its path in the policy. */
   readonly path: string
   readonly name: string
-  /** On or off, and no number. */
+  /** On or off, without a number. */
   readonly isSwitch?: boolean
   readonly note?: string
-  /** A number may have a fraction. */
+  /** The number may have a fraction. */
   readonly isFraction?: boolean
   readonly min?: number
 }
@@ -16,21 +16,21 @@ export interface LimitGroup {
   readonly limits: readonly Limit[]
 }
 
-/** With the path that it counts: no quota of search has those of the others in it. */
+/** The note names the endpoint. Each request counts against one quota only. */
 const quota = (name: string, words: string, note: string): Limit => ({
   path: `daily_quotas.${name}`,
   name: `${words} per day`,
   note,
 })
 
-/** Every limit that a policy can have; what is empty is as the note says. */
+/** Every limit of a policy. The note says what an empty field means. */
 export const limitGroups: readonly LimitGroup[] = [
   {
     title: 'Rates',
     limits: [
-      { path: 'requests_per_second', name: 'Requests per second', note: '50 when empty', isFraction: true },
-      { path: 'burst', name: 'Burst', note: 'twice the rate when empty', min: 1 },
-      { path: 'max_in_flight', name: 'Concurrent requests', note: '32 when empty', min: 1 },
+      { path: 'requests_per_second', name: 'Requests per second', note: 'Default: 50', isFraction: true },
+      { path: 'burst', name: 'Burst', note: 'Default: twice the rate', min: 1 },
+      { path: 'max_in_flight', name: 'Concurrent requests', note: 'Default: 32', min: 1 },
     ],
   },
   {
@@ -59,7 +59,7 @@ export const limitGroups: readonly LimitGroup[] = [
     limits: [
       { path: 'analysis_enabled', name: 'May use analysis', isSwitch: true },
       { path: 'analysis.scheduling', name: 'Subscriptions may start runs', isSwitch: true },
-      { path: 'analysis.max_input_chunks', name: 'Chunks per run', note: '5,000 when empty', min: 1 },
+      { path: 'analysis.max_input_chunks', name: 'Chunks per run', note: 'Default: 5,000', min: 1 },
       { path: 'analysis.max_concurrent_runs', name: 'Concurrent runs' },
     ],
   },
@@ -71,7 +71,7 @@ export const analysisTypes: Readonly<Record<string, string>> = {
   feature_rollup: 'Counts',
   deduplication: 'Copies',
 }
-/** A list, and no number. */
+/** A list, not a number. */
 export const typesPath = 'analysis.types'
 
 const limits = new Map(limitGroups.flatMap((group) => group.limits).map((limit) => [limit.path, limit]))
@@ -83,7 +83,10 @@ export const limitName = (path: string): string =>
 type Json = Readonly<Record<string, unknown>>
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** A policy by paths, `daily_quotas.search`; numbers of the form as texts, as they are typed. What the form does not know stays. */
+/**
+ * Flattens a policy to paths such as `daily_quotas.search`. Numbers that the form shows become text; values that it
+ * does not know stay.
+ */
 export function fieldsOfPolicy(policy: Json, above = ''): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(policy).flatMap(([name, value]): [string, unknown][] => {
@@ -94,7 +97,7 @@ export function fieldsOfPolicy(policy: Json, above = ''): Record<string, unknown
   )
 }
 
-/** The way back. What is empty is left out. */
+/** The reverse of `fieldsOfPolicy`. Leaves out empty fields. */
 export function policyOfFields(fields: Json): Json {
   const policy: Record<string, unknown> = {}
   for (const [path, value] of Object.entries(fields)) {

@@ -22,11 +22,11 @@ interface Task {
 
 interface LiveTasksProps {
   readonly place: Place
-  /** Names by id. */
+  /** Names by ID. */
   readonly collectors: ReadonlyMap<string, string>
 }
 
-/** What live queries ask collectors for. */
+/** Lists the tasks that live queries create for collectors. */
 export function LiveTasks({ place, collectors }: LiveTasksProps): ComponentChild {
   const names = useApplicationNames()
   return h(

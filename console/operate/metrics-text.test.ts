@@ -16,7 +16,7 @@ odd{a="x\\"y\\\\z\\n",b=""} NaN
 not a line {
 `
 
-test('samples are read with their labels, and what is no sample is passed over', () => {
+test('samples are read with their labels, and other lines are ignored', () => {
   const series = readMetrics(text(1, 2, 3))
   assert.equal(soleValue(series, 'process_resident_memory_bytes'), 150_000_000)
   assert.equal(soleValue(series, 'not_there'), null)
@@ -24,14 +24,14 @@ test('samples are read with their labels, and what is no sample is passed over',
   assert.deepEqual([...readMetrics('')], [])
 })
 
-test('answers of all statuses are put together, by operation', () => {
+test('responses of all statuses are summed by operation', () => {
   const found = answersOf(readMetrics(text(6, 3, 1))).get('search.default')!
   assert.deepEqual([found.requests, found.failures], [10, 1])
   assert.deepEqual(quantile(found, 0.35), { moreThan: 0, atMost: 0.1, part: 0.5 })
   assert.equal(quantile({ ...found, within: [] }, 0.5), null)
 })
 
-test('between two looks only what is new counts, and everything after a new start', () => {
+test('the difference of two samples has only new requests, or all of them after a restart', () => {
   const [before, now] = [text(6, 3, 1), text(8, 3, 1)].map((one) => answersOf(readMetrics(one)).get('search.default')!)
   const between = since(before, now!)
   assert.deepEqual([between.requests, between.failures], [2, 0])
@@ -45,7 +45,7 @@ test('a histogram without labels', () => {
   const left = bucketsOf(readMetrics(text), 'left')
   assert.deepEqual(quantile(left, 0.75), { moreThan: 0, atMost: 0, part: 1 })
   assert.deepEqual(quantile(left, 10 / 12), { moreThan: 0, atMost: 10, part: 1 })
-  // Behind the last bound nothing is known but that it is more.
+  // The last bucket has no upper bound.
   const most = quantile(left, 0.95)!
   assert.deepEqual([most.moreThan, most.atMost], [10, Number.POSITIVE_INFINITY])
   assert.equal(quantile(bucketsOf(readMetrics(''), 'left'), 0.5), null)

@@ -1,4 +1,4 @@
-/** The text that `/metrics` gives, read as far as the console shows it. */
+/** Parses the text of `/metrics`, as far as the console shows it. */
 export interface Sample {
   readonly labels: Readonly<Record<string, string>>
   readonly value: number
@@ -25,15 +25,15 @@ export function readMetrics(text: string): Series {
   return series
 }
 
-/** The value of a series without labels; null where it is not told. */
+/** The value of a series without labels; null if there is none. */
 export const soleValue = (series: Series, name: string): number | null => series.get(name)?.[0]?.value ?? null
 
-/** Answers of one operation: how many, how many of them failed on this side, and how many took so long at the most. */
+/** The answers of one operation: their number, the number of server errors, and the distribution of their times. */
 export interface Answered {
   readonly operation: string
   readonly requests: number
   readonly failures: number
-  /** By upper bound in seconds, ascending; each has those before it too. */
+  /** Cumulative counts by upper bound in seconds, ascending. */
   readonly within: readonly (readonly [seconds: number, requests: number])[]
 }
 
@@ -71,7 +71,7 @@ export const bucketsOf = (series: Series, name: string): Pick<Answered, 'within'
     .sort(([a], [b]) => a - b),
 })
 
-/** What came between two looks; a server that was started anew counts from nothing. */
+/** Returns the difference of two samples. After a restart, counters start from zero. */
 export function since(before: Answered | undefined, now: Answered): Answered {
   if (before === undefined || before.requests > now.requests) return now
   const earlier = new Map(before.within)
@@ -83,16 +83,16 @@ export function since(before: Answered | undefined, now: Answered): Answered {
   }
 }
 
-/** A histogram knows of a value between which bounds it is, and no more. */
+/** The bounds of the bucket that has the value. A histogram knows no more. */
 export interface Between {
   readonly moreThan: number
   /** Infinite in the last bucket, which has no bound. */
   readonly atMost: number
-  /** How far up between the bounds, from 0 to 1, if the values there are spread evenly. */
+  /** The position between the bounds, from 0 to 1, if values are spread evenly. */
   readonly part: number
 }
 
-/** Where the value is that this share of all does not exceed; null of none. */
+/** Returns where the value lies that this share of all values does not exceed; null if there are no values. */
 export function quantile({ within }: Pick<Answered, 'within'>, share: number): Between | null {
   const total = within.at(-1)?.[1] ?? 0
   if (total === 0) return null

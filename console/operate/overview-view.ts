@@ -12,7 +12,7 @@ import { count, counted, rate, size, span } from './words.ts'
 
 const everyMs = 5_000
 
-/** Whether all is well, and if not, what to do. */
+/** Says whether all is well and, if not, what to do. */
 export function OverviewView(): ComponentChild {
   const indexing = useRead<Indexing>('/admin/v1/indexing', {}, everyMs)
   const doctor = useRead<{ findings: readonly Finding[] }>('/admin/v1/findings', {}, 12 * everyMs)
@@ -34,7 +34,7 @@ export function OverviewView(): ComponentChild {
 const isEmpty = ({ indexed_documents: indexed, pending_documents: pending }: Indexing): boolean =>
   indexed + pending === 0
 
-/** What is the matter, and what to do about it. */
+/** A problem, and what to do about it. */
 interface Trouble {
   readonly level: 'warning' | 'failure'
   readonly about: string
@@ -109,7 +109,7 @@ function Tiles({ indexing }: { readonly indexing: Indexing }): ComponentChild {
   )
 }
 
-/** The number at the beginning of what the server says of its disk is what one looks for. */
+/** Takes the number at the start of the server's text about its disk. */
 function diskWords(detail: string): { readonly value: string; readonly note: string } {
   const [, free, rest = ''] = /^(?:only )?([\d.,]+ ?[KMGTP]i?B)(.*)$/.exec(detail) ?? []
   return free === undefined ? { value: '', note: detail } : { value: free, note: rest.trim() }

@@ -1,6 +1,6 @@
 type Json = Readonly<Record<string, unknown>>
 
-/** A merge patch that leads from one to the other: what is gone is set to null. */
+/** Returns the merge patch (RFC 7396) from one object to the other. Removed fields are set to null. */
 export function patchOf(before: Json, after: Json): Json {
   const isObject = (value: unknown): value is Json =>
     typeof value === 'object' && value !== null && !Array.isArray(value)

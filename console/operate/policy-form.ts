@@ -28,7 +28,7 @@ export interface PolicyFormProps {
   readonly close: () => void
 }
 
-/** The name stands beside the limits, under a name that no limit has. */
+/** The name is kept beside the limits, under a key that no limit has. */
 const nameField = '.name'
 type Fields = Readonly<Record<string, unknown>>
 
@@ -38,8 +38,8 @@ const policyOf = ({ [nameField]: _, ...fields }: Fields): Fields => policyOfFiel
 
 const nameOf = (field: string): string => (field === nameField ? 'Name' : limitName(field))
 
-/** `policy.daily_quotas.search` and `name`, as requests have them. */
-const placeOf = (path: string): string | null =>
+/** Maps request paths such as `policy.daily_quotas.search` and `name` to fields. */
+const fieldOf = (path: string): string | null =>
   path === 'name' ? nameField : path.startsWith('policy.') ? path.slice('policy.'.length).replace(/\.\d+$/, '') : null
 
 export function limitInWords(field: string, value: unknown): string {
@@ -50,11 +50,11 @@ export function limitInWords(field: string, value: unknown): string {
   return typeof value === 'string' ? Number(value).toLocaleString() : JSON.stringify(value)
 }
 
-/** Name and limits as a form, or as the JSON that they are. */
+/** Edits the name and the limits, as a form or as JSON. */
 export function PolicyForm({ first, path, done, close }: PolicyFormProps): ComponentChild {
   const target = first.body.application_id
   const edit = useEdit<Application, Fields>({ path, target, fieldsOf, first })
-  /** The policy as somebody types it; null where they fill in the form. */
+  /** The policy as typed JSON; null while the form is used. */
   const json = useSignal<string | null>(null)
   const faults = useSignal<ReadonlyMap<string, string>>(new Map())
   const jsonFault = useSignal<string | null>(null)
@@ -75,15 +75,15 @@ export function PolicyForm({ first, path, done, close }: PolicyFormProps): Compo
     await done()
   }
   const inWords = (error: unknown): string | null => {
-    const places = faultsOf(error).map((one) => [placeOf(one.path), one.message] as const)
-    faults.value = new Map(places.filter((one): one is [string, string] => one[0] !== null))
+    const atFields = faultsOf(error).map((one) => [fieldOf(one.path), one.message] as const)
+    faults.value = new Map(atFields.filter((one): one is [string, string] => one[0] !== null))
     if (json.value !== null) json.value = textOf(edit.peek())
     return faultInWords(error, (at) => {
-      const place = placeOf(at)
-      return place === null ? null : nameOf(place)
+      const field = fieldOf(at)
+      return field === null ? null : nameOf(field)
     })
   }
-  const turn = (): void => {
+  const toggle = (): void => {
     jsonFault.value = null
     try {
       if (json.value !== null) edit.set(typed(json.value))
@@ -180,7 +180,7 @@ export function PolicyForm({ first, path, done, close }: PolicyFormProps): Compo
       null,
       h(
         'button',
-        { type: 'button', class: 'button small', onClick: turn },
+        { type: 'button', class: 'button small', onClick: toggle },
         json.value === null ? 'Edit as JSON' : 'Edit as a form',
       ),
     ),

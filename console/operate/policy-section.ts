@@ -12,7 +12,7 @@ export interface PolicyProps {
   readonly changed: () => Promise<void>
 }
 
-/** Name and limits. */
+/** Shows the name and the limits. */
 export function PolicySection({ application, path, changed }: PolicyProps): ComponentChild {
   const editing = useOpen()
   const fields = Object.entries(fieldsOfPolicy(application.body.policy))

@@ -10,17 +10,17 @@ const everyMs = 5_000
 
 export interface QueueProps<Item> extends Omit<TableProps<Item>, 'rows'> {
   readonly place: Place
-  /** Where the API has it, and what its answer calls the list. */
+  /** The path in the API, and the name of the list in its answer. */
   readonly path: string
   readonly name: string
-  /** What is said where there is nothing: now, and ever. */
+  /** Shown if the list is empty: without finished items, and with them. */
   readonly none: { readonly unfinished: string; readonly all: string }
 }
 
-/** Whether those that are over are asked for, too. */
+/** Whether finished items are listed too. */
 export const isAll = (place: Place): boolean => place.query.get('all') === '1'
 
-/** What waits and is under way, newest first, looked at again and again; those that are over, too, where they are asked for. */
+/** Lists pending and running items, the newest first, and polls them. Lists finished ones on request. */
 export function Queue<Item>({ place, path, name, none, ...table }: QueueProps<Item>): ComponentChild {
   const all = isAll(place)
   const { items, fault, more } = usePages<Item>(path, name, all ? {} : { unfinished: true }, everyMs)

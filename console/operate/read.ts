@@ -1,32 +1,39 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { type Asked, ask, askRaw, inWords } from '../app/ask.ts'
+import { type AskOptions, ask, askRaw, inWords } from '../app/ask.ts'
 
-/** What the server said, or why it did not; `again` asks once more and keeps what is shown until the answer is there. */
+/** The server's answer or error. `again` reads once more, and the old answer stays until the new one arrives. */
 export interface Read<Body> {
   readonly body: Body | null
-  /** Names the state that it was in (`If-Match`); null where the answer has none. */
+  /** The ETag of the answer, for `If-Match`; null if it has none. */
   readonly tag: string | null
   readonly fault: string | null
   readonly again: () => Promise<void>
 }
 
-/** An answer with what names its state. */
+/** An answer with its ETag. */
 export interface Tagged<Body> {
   readonly body: Body
   readonly tag: string | null
 }
 
-export async function readTagged<Body>(path: string, asked: Asked = {}): Promise<Tagged<Body>> {
-  const answer = await askRaw('GET', path, { as: 'admin', ...asked })
+export async function readTagged<Body>(path: string, options: AskOptions = {}): Promise<Tagged<Body>> {
+  const answer = await askRaw('GET', path, { as: 'admin', ...options })
   return { body: (await answer.json()) as Body, tag: answer.headers.get('etag') }
 }
 
-/** Asks the admin API when the view is opened, and whenever what is asked changes. `everyMs`: and every now and then. */
-export function useRead<Body>(path: string, query: Asked['query'] = {}, everyMs: number | null = null): Read<Body> {
+/**
+ * Reads from the admin API when the view opens and when the request changes, and also at the interval `everyMs`, if
+ * given.
+ */
+export function useRead<Body>(
+  path: string,
+  query: AskOptions['query'] = {},
+  everyMs: number | null = null,
+): Read<Body> {
   const found = useSignal<Tagged<Body> | null>(null)
   const fault = useSignal<string | null>(null)
-  const asked = JSON.stringify([path, query])
+  const request = JSON.stringify([path, query])
   const read = async (signal?: AbortSignal): Promise<void> => {
     try {
       found.value = await readTagged<Body>(path, { query, ...(signal && { signal }) })
@@ -39,12 +46,12 @@ export function useRead<Body>(path: string, query: Asked['query'] = {}, everyMs:
     const leaving = new AbortController()
     repeat(() => read(leaving.signal), everyMs, leaving.signal)
     return () => leaving.abort()
-  }, [asked])
+  }, [request])
   const { body = null, tag = null } = found.value ?? {}
   return { body, tag, fault: fault.value, again: () => read() }
 }
 
-/** Once, or again and again while somebody looks, never twice at a time. */
+/** Runs a step once, or at an interval while the page is visible, never two at a time. */
 export async function repeat(step: () => Promise<void>, everyMs: number | null, until: AbortSignal): Promise<void> {
   for (;;) {
     if (!document.hidden) await step()
@@ -54,24 +61,24 @@ export async function repeat(step: () => Promise<void>, everyMs: number | null, 
   }
 }
 
-/** A list that comes in pages, newest first. */
+/** A list in pages, the newest items first. */
 export interface Pages<Item> {
   readonly items: readonly Item[] | null
   readonly fault: string | null
-  /** Null where there is nothing more. */
+  /** Null if there are no more pages. */
   readonly more: (() => Promise<void>) | null
-  /** From the beginning. */
+  /** Reads from the beginning. */
   readonly again: () => Promise<void>
 }
 
 /**
- * `name` is what the answer calls the list; the next page goes on from `next_before`. `everyMs`: the newest are asked for
- * every now and then, until somebody goes on to older ones.
+ * `name` is the name of the list in the answer; `next_before` continues it. With `everyMs`, the newest page is polled
+ * until the reader loads older ones.
  */
 export function usePages<Item>(
   path: string,
   name: string,
-  query: Asked['query'] = {},
+  query: AskOptions['query'] = {},
   everyMs: number | null = null,
 ): Pages<Item> {
   const items = useSignal<readonly Item[] | null>(null)
@@ -80,10 +87,10 @@ export function usePages<Item>(
   const isExtended = useSignal(false)
   const read = async (before: string | null, signal?: AbortSignal): Promise<void> => {
     try {
-      const asked = { ...query, ...(before !== null && { before }) }
+      const pageQuery = { ...query, ...(before !== null && { before }) }
       const page = await ask<Record<string, unknown>>('GET', path, {
         as: 'admin',
-        query: asked,
+        query: pageQuery,
         ...(signal && { signal }),
       })
       const found = page[name] as readonly Item[]

@@ -20,7 +20,7 @@ interface Run {
   readonly error: { readonly code: string; readonly message: string } | null
 }
 
-/** Analysis runs of all applications: what waits, what is under way, what became of the others. */
+/** Lists the analysis runs of all applications: pending, running and finished. */
 export function RunsView({ place }: ViewProps): ComponentChild {
   const names = useApplicationNames()
   return h(
@@ -42,7 +42,7 @@ export function RunsView({ place }: ViewProps): ComponentChild {
           title: 'Run',
           cell: ({ run_id: id, analysis_type: type, subscription_id: subscription }) => [
             type.replaceAll('_', ' '),
-            h('small', null, subscription === null ? id : `${id}, of a subscription`),
+            h('small', null, subscription === null ? id : `${id}, by a subscription`),
           ],
         },
         { title: 'Application', cell: ({ application_id: id }) => h(ApplicationLink, { id, names }) },

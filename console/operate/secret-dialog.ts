@@ -2,7 +2,7 @@ import { type ComponentChild, h } from 'preact'
 import { CopyButton } from '../shared/copy-button.ts'
 import { Dialog } from './dialog.ts'
 
-/** A secret that is seen this once: closing the box is the end of it, so that only its button does. */
+/** Shows a secret once. Only the button closes the dialog, because the secret cannot be shown again. */
 export function SecretDialog({
   title,
   secret,

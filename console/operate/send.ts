@@ -1,6 +1,8 @@
 import { askRaw } from '../app/ask.ts'
 
-/** Changes something by the admin API, of which `tag` names the state that it must be in. Gives what it answers; null where that is nothing. */
+/**
+ * Sends a change to the admin API. `tag` is the ETag of the state to change. Returns the answer; null if it is empty.
+ */
 export async function send<Body>(
   method: 'POST' | 'PUT' | 'PATCH' | 'DELETE',
   path: string,

@@ -1,7 +1,7 @@
 import type { ComponentChild, ComponentChildren } from 'preact'
 import { h } from 'preact'
 
-/** What stands in the place of a list: that it is being asked for, what failed, or what to do where there is nothing. */
+/** Shown in place of a list: that it is loading, an error, or what to do if it is empty. */
 export function Standing({
   fault,
   isKnown,

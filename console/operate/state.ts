@@ -19,6 +19,6 @@ const tones: Readonly<Record<string, string>> = {
   expired: 'bad',
 }
 
-/** A state in a word, coloured as well as said. */
+/** Shows a state as a coloured word. */
 export const state = (word: string): ComponentChild =>
   h('span', { class: 'state', 'data-tone': tones[word] ?? 'plain' }, word.replaceAll('_', ' '))

@@ -5,22 +5,22 @@ export interface Column<Row> {
   readonly title: string
   readonly cell: (row: Row) => ComponentChild
   readonly isNumber?: boolean
-  /** Buttons, which stand at the right. */
+  /** The column has buttons, aligned right. */
   readonly isTools?: boolean
 }
 
 export interface TableProps<Row> {
-  /** What it lists, for whoever follows by ear. */
+  /** The name of the table for screen readers. */
   readonly label: string
   readonly columns: readonly Column<Row>[]
   readonly rows: readonly Row[]
   readonly keyOf: (row: Row) => string
 }
 
-/** More are drawn when they are asked for: nobody reads ten thousand rows, and drawing them holds the page up. */
+/** More rows are drawn on request: nobody reads ten thousand, and drawing them blocks the page. */
 const rowsAtOnce = 200
 
-/** On a phone each row is a card, and each cell says what it is. */
+/** A table. On a phone each row is a card, and each cell names its column. */
 export function Table<Row>({ label, columns, rows, keyOf }: TableProps<Row>): ComponentChild {
   const shown = useSignal(rowsAtOnce)
   return h(

@@ -6,7 +6,7 @@ export interface TileProps {
   readonly note: string
 }
 
-/** One figure that is looked at from across the room, with what it means. */
+/** Shows one large figure with a note. */
 export function Tile({ name, value, note }: TileProps): ComponentChild {
   return h(
     'div',

@@ -19,7 +19,7 @@ import { Tile, type TileProps } from './tile.ts'
 import { count, counted, latency, rate, size } from './words.ts'
 
 const everyMs = 5_000
-/** Files of the console and probes, which nobody waits for. */
+/** Console files and probes, which nobody waits for. */
 const isOfBrowsers = /^(pages|health)\./
 
 interface Look {
@@ -29,13 +29,13 @@ interface Look {
 }
 
 interface Row extends Answered {
-  /** A second, lately; null until it was looked twice. */
+  /** Requests per second since the last sample; null before the second sample. */
   readonly perSecond: number | null
   readonly median: Between | null
   readonly slow: Between | null
 }
 
-/** What is asked of this process, how often and how fast: since it began, and between the last two looks. */
+/** Shows this process's operations, their rates and times: since its start, and between the last two samples. */
 export function Traffic(): ComponentChild {
   const looks = useSignal<readonly Look[]>([])
   const fault = useSignal<string | null>(null)
@@ -95,14 +95,16 @@ export function Traffic(): ComponentChild {
           title: 'Failed',
           isNumber: true,
           cell: ({ failures }) =>
-            failures === 0 ? '0' : h('strong', { class: 'bad-number', title: 'Answers of 5xx' }, count(failures)),
+            failures === 0
+              ? '0'
+              : h('strong', { class: 'bad-number', title: 'Responses with a 5xx status' }, count(failures)),
         },
       ],
     }),
   )
 }
 
-/** How many applications read the feed, and how far behind its end a page leaves them. */
+/** Says how many applications read the feed, and how many events a page leaves them behind its end. */
 function feedInWords(series: Series): Pick<TileProps, 'value' | 'note'> {
   const readers = soleValue(series, 'tidemark_feed_readers') ?? 0
   const behind = quantile(bucketsOf(series, 'tidemark_feed_behind_events'), 0.95)
@@ -113,7 +115,7 @@ function feedInWords(series: Series): Pick<TileProps, 'value' | 'note'> {
         ? 'Readers are up to date'
         : behind.moreThan === 0
           ? `Pages left readers at most ${counted(behind.atMost, 'event')} behind`
-          : // Its buckets are ten times as wide each: anything between their bounds would be invented.
+          : // Each bucket is ten times as wide as the one before, so interpolation would invent a figure.
             `Some pages left readers more than ${counted(behind.moreThan, 'event')} behind`
   return { value: counted(readers, 'reader'), note }
 }

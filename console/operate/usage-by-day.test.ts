@@ -15,7 +15,7 @@ const usage = [
   line('b', '2026-02-28', 'search.default', 1),
 ]
 
-test('every day is there, in its order', () => {
+test('every day is listed, in order', () => {
   assert.deepEqual(byDay(usage, '2026-02-28', '2026-03-03'), [
     ['2026-02-28', 10],
     ['2026-03-01', 0],
@@ -24,7 +24,7 @@ test('every day is there, in its order', () => {
   ])
 })
 
-test('applications and their operations, those with most first', () => {
+test('applications and their operations are sorted by requests, the most first', () => {
   assert.deepEqual(applicationsById(usage), [
     {
       applicationId: 'b',

@@ -5,7 +5,7 @@ export interface Usage {
   readonly used: number
 }
 
-/** Every day of the range in its order, those without any too. */
+/** Returns every day of the range in order, including days without use. */
 export function byDay(
   usage: readonly Usage[],
   from: string,
@@ -20,7 +20,7 @@ export function byDay(
   return [...days]
 }
 
-/** What each application asked on all days together, those that asked most first. */
+/** Returns the use of each application over all days, the highest first. */
 export function applicationsById(usage: readonly Usage[]): readonly {
   readonly applicationId: string
   readonly requests: number

@@ -21,7 +21,7 @@ interface Row {
   readonly operations: readonly (readonly [operation: string, used: number])[]
 }
 
-/** How much each application asks, by day. */
+/** Shows each application's use by day. */
 export function UsageView({ place }: ViewProps): ComponentChild {
   const days = spans.find((one) => String(one) === place.query.get('days')) ?? spans[0]
   const only = place.query.get('application') ?? ''

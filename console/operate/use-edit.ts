@@ -4,18 +4,18 @@ import { useUnsaved } from '../app/unsaved.ts'
 import { type Author, lastAuthor } from './last-author.ts'
 import { readTagged, type Tagged } from './read.ts'
 
-/** Something that is read, changed in a form, and written back whole. */
+/** An object that is read, changed in a form, and written back whole. */
 export interface Subject<Body, Fields> {
-  /** Where it is read. */
+  /** The path to read it from. */
   readonly path: string
-  /** What the audit log calls it. */
+  /** Its name in the audit log. */
   readonly target: string
   readonly fieldsOf: (body: Body) => Fields
-  /** As it was when the form was opened. */
+  /** Its state when the form was opened. */
   readonly first: Tagged<Body>
 }
 
-/** What others made of it while it was edited. */
+/** Others' changes during the edit. */
 export interface Meanwhile<Fields> {
   readonly author: Author | null
   readonly changed: readonly { readonly name: keyof Fields & string; readonly now: unknown; readonly mine: unknown }[]
@@ -23,13 +23,16 @@ export interface Meanwhile<Fields> {
 
 export interface Edit<Fields> {
   readonly fields: Fields
-  /** As it stands, as far as it is known. */
+  /** The current state, as far as it is known. */
   readonly stands: Fields
   readonly meanwhile: Meanwhile<Fields> | null
-  /** The fields as they are at this moment, for what runs after them. */
+  /** Returns the current fields, for code that runs later. */
   readonly peek: () => Fields
   readonly set: (changed: Partial<Fields>) => void
-  /** `write` sends it on condition that it still is as `tag` names it. Throws where others were faster: look, and save again. */
+  /**
+   * `write` sends the fields on condition that `tag` still matches. Throws if others changed them first, so that the
+   * reader can look and save again.
+   */
   readonly save: (write: (fields: Fields, stands: Fields, tag: string | null) => Promise<void>) => Promise<void>
 }
 
@@ -41,12 +44,13 @@ export const typedInto = <Fields extends Named>(edit: Edit<Fields>, name: keyof 
     edit.set({ [name]: (event.currentTarget as HTMLInputElement).value } as unknown as Partial<Fields>),
 })
 
-/** Each attempt fails only because somebody changed something else of it. */
+/** An attempt fails only if somebody changed another part of the object. */
 const attemptsMax = 5
 
 /**
- * A form over something that others may change at the same time. Where they did, what was left alone takes what stands
- * now, what was changed stays as it was typed, and nothing is written before somebody has looked at both.
+ * Edits an object that others may change at the same time. Fields that the reader left alone take others' changes;
+ * fields that the reader changed stay as typed. After a conflict nothing is written before the reader has seen both
+ * versions.
  */
 export function useEdit<Body, Fields extends Readonly<Record<string, unknown>>>(
   subject: Subject<Body, Fields>,
@@ -58,7 +62,7 @@ export function useEdit<Body, Fields extends Readonly<Record<string, unknown>>>(
   const meanwhile = useSignal<Meanwhile<Fields> | null>(null)
   useUnsaved(differing(fields.value, stands.value).length > 0)
 
-  /** Whether others changed what is edited here, and not only what else there is of it. */
+  /** Returns whether others changed the edited fields, and not only other parts of the object. */
   const meet = async (): Promise<boolean> => {
     const [read, author] = await Promise.all([readTagged<Body>(path), lastAuthor(target)])
     const [before, now] = [stands.value, fieldsOf(read.body)]
@@ -102,6 +106,6 @@ type Named = Readonly<Record<string, unknown>>
 const differing = (one: Named, other: Named): readonly string[] =>
   [...new Set([...Object.keys(one), ...Object.keys(other)])].filter((name) => !isSame(one[name], other[name]))
 
-/** A field that is empty is one that is not there. */
+/** An empty field equals an absent one. */
 const isSame = (one: unknown, other: unknown): boolean => textOf(one) === textOf(other)
 const textOf = (value: unknown): string | undefined => (value === '' ? undefined : JSON.stringify(value))

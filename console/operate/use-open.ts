@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 
-/** Whether something is open that is opened and closed by buttons. */
+/** The state of something that buttons open and close. */
 export function useOpen(): { readonly isOpen: boolean; readonly open: () => void; readonly close: () => void } {
   const isOpen = useSignal(false)
   const set = (to: boolean) => (): void => {

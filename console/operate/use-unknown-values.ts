@@ -5,30 +5,34 @@ import { countEntitlements } from './count-entitlements.ts'
 
 const restMs = 500
 const lists = ['platforms', 'languages', 'regions'] as const
-/** Each costs a request; who names more is not asked after a slip of the pen. */
+/** Each value costs a request. Further values are not checked. */
 const valuesMax = 12
 
 type Unknown = ReadonlyMap<string, readonly string[]>
 
-/** Values of an entry, by list, that no document of its datasets has: allowed, and more often than not a mistake. */
+/**
+ * Returns the values, by list, that no document of the entry's datasets has. They are allowed, but usually mistakes.
+ */
 export function useUnknownValues({ datasets, ...entry }: EntitlementEntry): Unknown {
   const found = useSignal<Unknown>(new Map())
-  const asked = lists.flatMap((list) => (entry[list] ?? []).map((value) => [list, value] as const)).slice(0, valuesMax)
+  const checked = lists
+    .flatMap((list) => (entry[list] ?? []).map((value) => [list, value] as const))
+    .slice(0, valuesMax)
   useEffect(() => {
     const leaving = new AbortController()
-    const isUnknown = ([list, value]: (typeof asked)[number]): Promise<boolean> =>
+    const isUnknown = ([list, value]: (typeof checked)[number]): Promise<boolean> =>
       countEntitlements([{ datasets, [list]: [value] }], leaving.signal).then(
         ({ documents }) => documents === 0,
-        // This is a hint: what is wrong with an entry is said where its effect is counted.
+        // This is only a hint. Errors in the entry are shown where its effect is counted.
         () => false,
       )
     const look = async (): Promise<void> => {
-      const without = await Promise.all(asked.map(async (one) => ((await isUnknown(one)) ? [one] : [])))
+      const without = await Promise.all(checked.map(async (one) => ((await isUnknown(one)) ? [one] : [])))
       if (leaving.signal.aborted) return
       const byList = Map.groupBy(without.flat(), ([list]) => list)
       found.value = new Map([...byList].map(([list, values]) => [list, values.map(([, value]) => value)]))
     }
-    if (datasets.length === 0 || asked.length === 0) {
+    if (datasets.length === 0 || checked.length === 0) {
       found.value = new Map()
       return
     }
@@ -37,6 +41,6 @@ export function useUnknownValues({ datasets, ...entry }: EntitlementEntry): Unkn
       clearTimeout(timer)
       leaving.abort()
     }
-  }, [JSON.stringify([datasets, asked])])
+  }, [JSON.stringify([datasets, checked])])
   return found.value
 }

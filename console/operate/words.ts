@@ -1,4 +1,4 @@
-/** Numbers and times as operators read them. */
+/** Formats numbers and times for operators. */
 export const moment = (time: string): string =>
   new Date(time).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
 
@@ -7,10 +7,10 @@ export const count = (number: number): string => Math.round(number).toLocaleStri
 export const counted = (number: number, one: string, many = `${one}s`): string =>
   `${count(number)} ${Math.round(number) === 1 ? one : many}`
 
-/** Two figures that mean something: 0.031, 3.1, 310. */
+/** Rounds to two significant digits below 100: 0.031, 3.1, 310. */
 export const rate = (number: number): string => (number >= 100 ? count(number) : String(Number(number.toPrecision(2))))
 
-/** By 1,024, as everything else of the server says it. */
+/** In steps of 1,024, as the server has them. */
 const sizes = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB']
 
 export function size(bytes: number): string {
@@ -24,13 +24,13 @@ const units = [
   ['minute', 60],
 ] as const
 
-/** A span of time, in the largest unit of which there is one at least. */
+/** A duration in the largest unit that fits at least once. */
 export function span(seconds: number): string {
   const found = units.find(([, length]) => seconds >= length)
   return found === undefined ? counted(Math.max(0, seconds), 'second') : counted(seconds / found[1], found[0])
 }
 
-/** How long a request takes. */
+/** The time of a request. */
 export const latency = (seconds: number): string => (seconds < 1 ? `${rate(seconds * 1000)} ms` : `${rate(seconds)} s`)
 
 export const ago = (time: string, now = Date.now()): string => `${span((now - Date.parse(time)) / 1000)} ago`

@@ -2,9 +2,9 @@ import { effect } from '@preact/signals'
 import { credential } from '../app/session.ts'
 import { el, fill } from '../shared/dom.ts'
 
-/** What people call a scheme, and the environment variable that code takes its credential from. */
+/** The title of each scheme, and the environment variable that code takes its credential from. */
 const kinds: Readonly<Record<string, { readonly title: string; readonly variable: string }>> = {
-  consumer: { title: 'Consumer key', variable: 'TIDEMARK_KEY' },
+  consumer: { title: 'Application key', variable: 'TIDEMARK_KEY' },
   collector: { title: 'Collector key', variable: 'TIDEMARK_COLLECTOR_KEY' },
   admin: { title: 'Admin token', variable: 'TIDEMARK_ADMIN_TOKEN' },
 }
@@ -12,14 +12,14 @@ const kinds: Readonly<Record<string, { readonly title: string; readonly variable
 export const schemeTitle = (scheme: string): string => kinds[scheme]?.title ?? scheme
 export const schemeVariable = (scheme: string): string => kinds[scheme]?.variable ?? 'TIDEMARK_KEY'
 
-/** How a credential begins, by scheme. */
+/** The start of a credential, by scheme. */
 const hints = new Map<string, string>()
 
 export function knowSchemes(schemes: Readonly<Record<string, { readonly bearerFormat?: string }>>): void {
   for (const [name, { bearerFormat = '' }] of Object.entries(schemes)) hints.set(name, bearerFormat)
 }
 
-/** A field for one key, the same value wherever it is shown. `id` must be unique on the page. */
+/** A field for one key. All fields of a scheme share their value. `id` must be unique on the page. */
 export function keyField(scheme: string, id: string): HTMLElement {
   const input = el('input', {
     id,
@@ -37,7 +37,7 @@ export function keyField(scheme: string, id: string): HTMLElement {
   return el('div', { class: 'input-row' }, el('label', { for: id }, schemeTitle(scheme)), input)
 }
 
-/** Fills the dialog for all keys and wires the button that opens it. */
+/** Fills the dialog for all keys, and connects the button that opens it. */
 export function wireKeyDialog(
   names: readonly string[],
   dialog: HTMLDialogElement,

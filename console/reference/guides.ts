@@ -3,30 +3,30 @@ import { markdown } from '../shared/markdown-light.ts'
 import { snippet } from '../shared/snippet.ts'
 import type { Section } from './overview.ts'
 
-/** In the order of reading; each is a file beside these scripts. */
+/** In reading order. Each is a file beside these scripts. */
 const names = ['first-search', 'backfill-and-follow', 'entitlements', 'collectors']
 
-/** What the guides have as the address of the instance, so that they can be read as files too. */
+/** The address of the instance in the guides, which can also be read as files. */
 const exampleAddress = 'http://127.0.0.1:8080'
 
-/** The guides as parts of the page, their code with this instance's address. */
+/** Loads the guides as sections of the page, with this instance's address in their code. */
 export async function loadGuides(): Promise<readonly Section[]> {
   return Promise.all(
     names.map(async (name) => {
       const response = await fetch(`/assets/guides/${name}.md`)
-      if (!response.ok) throw new Error(`the guide ${name} answers ${response.status}`)
+      if (!response.ok) throw new Error(`the guide ${name} could not be loaded, status ${response.status}`)
       return guide(name, (await response.text()).replaceAll(exampleAddress, location.origin))
     }),
   )
 }
 
-/** A title, then prose and fenced code. */
+/** Turns a title with prose and fenced code into a section. */
 function guide(name: string, text: string): Section {
   const id = `guide-${name}`
   const title = /^# (.*)$/m.exec(text)?.[1] ?? name
   const parts = text.replace(/^# .*$/m, '').split(/^```(\w*)\n([\s\S]*?)^```$/m)
   const nodes: HTMLElement[] = [el('div', { class: 'prose' }, markdown(parts[0]))]
-  // Between two pieces of prose stand the language and the code of what was fenced.
+  // The split gives prose, then language, code and prose for each fence.
   for (let at = 1; at < parts.length; at += 3) {
     const box = snippet(languages[parts[at]!] ?? parts[at]!)
     box.set(parts[at + 1]!.trimEnd())

@@ -1,8 +1,8 @@
 import { byId, type Content, el, fill } from '../shared/dom.ts'
+import { goTo } from './go-to.ts'
 import type { Model } from './openapi-model.ts'
 import { methodBadge } from './operation-view.ts'
 import type { Section } from './overview.ts'
-import { goTo } from './places.ts'
 import { unfoldTo } from './schema-tree.ts'
 import { type Found, find, searchTextOf } from './search-text.ts'
 
@@ -14,7 +14,7 @@ interface Entry {
   match(words: readonly string[]): Found | null
 }
 
-/** The list on the left: groups of links, a filter, the mark of where the reader is, and the fold-out on phones. */
+/** The list on the left: groups of links, a filter, the marked current section, and the menu on phones. */
 export function wireNavigation(
   model: Model,
   sections: readonly Section[],
@@ -73,7 +73,7 @@ export function wireNavigation(
   wireSpy(nav, left)
 }
 
-/** Made when it is first asked for: most readers never filter. */
+/** Computes a value on first use: most readers never filter. */
 function once<Value>(make: () => Value): () => Value {
   let made: { readonly value: Value } | undefined
   return () => {
@@ -104,7 +104,7 @@ function wireFilter(
     none.textContent = lists.every((group) => group.hidden) ? 'Nothing matches.' : ''
   }
   input.addEventListener('input', apply)
-  // Somebody may have typed before the list was there, and a browser that goes back keeps what was typed.
+  // The reader may have typed before the list existed, and a browser that goes back keeps the text.
   if (input.value !== '') apply()
   input.addEventListener('keydown', (event) => {
     if (event.key === 'Escape') {
@@ -112,7 +112,7 @@ function wireFilter(
       apply()
     }
     if (event.key === 'Enter' && input.value.trim() !== '') {
-      // What is called so goes before what only tells of it.
+      // Entries whose name matches come before those whose text matches.
       const called = `${linksShown}:not(:has(.nav-where:not(:empty)))`
       const link = nav.querySelector<HTMLElement>(called) ?? nav.querySelector<HTMLElement>(linksShown)
       link?.click()
@@ -144,7 +144,7 @@ const steps: Readonly<Record<string, number>> = { ArrowDown: 1, ArrowUp: -1 }
 
 export function openMenu(open: boolean): void {
   document.body.classList.toggle('nav-open', open)
-  // When the view has gone its button has, too.
+  // The button may be gone with the view.
   document.getElementById('menu')?.setAttribute('aria-expanded', String(open))
 }
 
@@ -157,7 +157,7 @@ function wireMenu(nav: HTMLElement, left: AbortSignal): void {
     openMenu(false)
     const { target, field } = link.dataset
     if (!target || !field) return
-    // The field that the filter found may be folded away: the link goes to it, not only to its operation.
+    // The matching field may be folded away, so this goes to the field and not only to its operation.
     event.preventDefault()
     history.pushState(null, '', `#${target}`)
     const operation = byId(target)
@@ -172,7 +172,7 @@ function wireMenu(nav: HTMLElement, left: AbortSignal): void {
   )
 }
 
-/** Marks the link of the part nearest the top of the window. */
+/** Marks the link of the section nearest the top of the window. */
 function wireSpy(nav: HTMLElement, left: AbortSignal): void {
   const links = [...nav.querySelectorAll<HTMLElement>('a[data-target]')]
   const anchors = new Map(links.map((anchor) => [anchor.dataset.target!, anchor]))
@@ -201,7 +201,7 @@ function wireSpy(nav: HTMLElement, left: AbortSignal): void {
   left.addEventListener('abort', () => observer.disconnect())
 }
 
-/** Scrolls the list alone; `scrollIntoView` would move the page as well. */
+/** Scrolls the list only; `scrollIntoView` would move the page as well. */
 function reveal(nav: HTMLElement, anchor: HTMLElement): void {
   const box = anchor.getBoundingClientRect()
   const frame = nav.getBoundingClientRect()

@@ -40,7 +40,7 @@ test('operations are grouped in the order of the tags, with the parameters of th
   assert.equal(operations.find(({ id }) => id === 'a.remove')!.scheme, null)
 })
 
-test('the ways of saying the same become one form', () => {
+test('equivalent schemas become one form', () => {
   const same = (schema: Schema) => plain(description, schema)
   assert.deepEqual(same({ type: ['string', 'null'] }), { type: 'string', nullable: true })
   assert.deepEqual(
@@ -62,7 +62,7 @@ test('the ways of saying the same become one form', () => {
   assert.deepEqual(merged.required, ['code'])
 })
 
-test('a reference to itself, or to nothing, ends', () => {
+test('a reference to itself or to nothing does not loop', () => {
   assert.equal(plain(description, { $ref: '#/components/schemas/Loop' }).name, 'Loop')
   assert.equal(plain(description, { $ref: '#/components/schemas/Missing' }).name, 'Missing')
 })

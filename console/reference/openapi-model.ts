@@ -1,10 +1,11 @@
 /**
- * The description as the page uses it: operations in groups, references followed, schemas brought into one form.
+ * Turns an OpenAPI description into the form that the page uses: operations in groups, references resolved, schemas
+ * normalised.
  */
 
 const methods = ['get', 'post', 'put', 'patch', 'delete'] as const
 
-/** What of an OpenAPI document the page reads; whatever else it holds is passed over. */
+/** The parts of an OpenAPI document that the page reads. Other parts are ignored. */
 export interface Description {
   readonly info: { readonly title: string; readonly version: string; readonly description?: string }
   readonly tags?: readonly { readonly name: string; readonly description?: string }[]
@@ -17,7 +18,7 @@ export interface Description {
   readonly 'x-errors'?: readonly DescribedError[]
 }
 
-/** An error code: its status, whether the same request may succeed later, and what to do about it. */
+/** An error code: its status, whether the same request may succeed later, and the remedy. */
 export interface DescribedError {
   readonly code: string
   readonly status: number
@@ -77,7 +78,7 @@ export interface TypedMedia extends Media {
   readonly type: string
 }
 
-/** A JSON Schema, and what `plain` adds to it. */
+/** A JSON Schema, with the fields that `plain` adds. */
 export interface Schema extends Reference {
   readonly type?: string | readonly string[]
   readonly title?: string
@@ -112,10 +113,10 @@ export interface Schema extends Reference {
   readonly pattern?: string
 }
 
-/** A schema in its one form: one type, or `variants`. */
+/** A normalised schema: one type, or `variants`. */
 export interface PlainSchema extends Omit<Schema, 'type'> {
   readonly type?: string
-  /** The component that it was referred to as. */
+  /** The name of the component that was referenced. */
   readonly name?: string
   readonly nullable?: boolean
   readonly variants?: readonly PlainSchema[]
@@ -128,7 +129,7 @@ export interface Operation extends Omit<DescribedOperation, 'parameters'> {
   readonly path: string
   readonly tag: string
   readonly parameters: readonly Parameter[]
-  /** The credential that it needs; null for none. */
+  /** The required credential; null for none. */
   readonly scheme: string | null
 }
 
@@ -177,13 +178,13 @@ export function readModel(description: Description): Model {
   return { description, groups, operations, schemes: description.components?.securitySchemes ?? {} }
 }
 
-/** The name of the first security scheme, or null where no credential is needed. */
+/** Returns the name of the first security scheme; null if no credential is needed. */
 function schemeOf(operation: DescribedOperation, description: Description): string | null {
   const security = operation.security ?? description.security ?? []
   return Object.keys(security[0] ?? {})[0] ?? null
 }
 
-/** Follows `$ref` inside the document. What beside it stands (a description, say) wins over what it points to. */
+/** Resolves `$ref` within the document. Fields beside it, such as a description, override those of the target. */
 export function follow<Value extends Reference>(description: Description, value: Value): Value {
   let current: Value = value
   const seen = new Set<string>()
@@ -207,8 +208,8 @@ function at(description: Description, reference: string): unknown {
 }
 
 /**
- * One form for the ways of saying the same: `anyOf` of constants is an enum, `anyOf` with null (or a list of types
- * with it) is nullable, a union with one member left is that member.
+ * Normalises equivalent schemas: `anyOf` of constants becomes an enum, `anyOf` with null (or a list of types with null)
+ * becomes nullable, and a union with one member left becomes that member.
  */
 export function plain(description: Description, schema: Schema | PlainSchema | undefined): PlainSchema {
   const known: Schema = follow(description, schema ?? {})
@@ -219,7 +220,7 @@ export function plain(description: Description, schema: Schema | PlainSchema | u
     if (types.length === 1) return { ...rest, type: types[0], nullable }
     return { ...rest, nullable, variants: types.map((one) => ({ type: one })) }
   }
-  // A list of types is dealt with; what is left is one, or none.
+  // Lists of types are gone by now; at most one type is left.
   const single = known as PlainSchema
   if (known.allOf !== undefined && known.allOf.length > 0) return merge(description, single, known.allOf)
   const union = known.anyOf ?? known.oneOf
@@ -250,7 +251,7 @@ const isNull = (schema: PlainSchema): boolean => schema.type === 'null' || schem
 const constantsOf = (schema: PlainSchema): readonly unknown[] =>
   schema.const !== undefined ? [schema.const] : (schema.enum ?? [])
 
-/** The media types of a body or an answer with their schemas, plain JSON first. */
+/** Returns the media types of a body or an answer with their schemas, plain JSON first. */
 export function contentOf(description: Description, holder: Body | undefined): readonly TypedMedia[] {
   const content = follow(description, holder ?? {}).content ?? {}
   const rank = (type: string): number => (type === 'application/json' ? 0 : 1)

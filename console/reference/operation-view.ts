@@ -19,7 +19,7 @@ const reasons: Readonly<Record<string, string>> = {
   204: 'Done, no content',
   206: 'Part of the file',
 }
-const places = [
+const parameterKinds = [
   ['path', 'Path parameters'],
   ['query', 'Query parameters'],
   ['header', 'Headers'],
@@ -29,7 +29,7 @@ export function methodBadge(method: string): HTMLElement {
   return el('span', { class: `method ${method}` }, method.toUpperCase())
 }
 
-/** One operation: words and schemas on the left, the request, the trial and an example answer on the right. */
+/** Shows one operation: text and schemas on the left; request, form and example answer on the right. */
 export function operationView(description: Description, operation: Operation): HTMLElement {
   return el(
     'article',
@@ -72,7 +72,7 @@ export function operationView(description: Description, operation: Operation): H
   )
 }
 
-/** A path that may break at its slashes and shows its parameters. */
+/** Shows a path that may break at its slashes, with its parameters marked. */
 function pathNodes(path: string): readonly Content[] {
   return path.split(/(\{[^}]+\})/).flatMap((part): Content[] => {
     if (part.startsWith('{')) return [el('span', { class: 'path-parameter' }, part)]
@@ -81,8 +81,8 @@ function pathNodes(path: string): readonly Content[] {
 }
 
 function parameters(description: Description, operation: Operation): Content {
-  return places.map(([place, title]) => {
-    const here = operation.parameters.filter((one) => one.in === place)
+  return parameterKinds.map(([kind, title]) => {
+    const here = operation.parameters.filter((one) => one.in === kind)
     if (here.length === 0) return null
     const rows = here.map((parameter) => parameterRow(description, parameter))
     return el('section', {}, el('h4', {}, title), el('div', { class: 'fields' }, rows))
@@ -138,7 +138,7 @@ function responses(description: Description, operation: Operation): HTMLElement 
   return el('section', {}, el('h4', {}, 'Responses'), el('div', { class: 'responses' }, rows))
 }
 
-/** Every error has the same shape, shown once in the overview. */
+/** All errors have the same schema, which the overview shows once. */
 const isError = (schema: Schema): boolean => schema.$ref?.endsWith('/Error') === true
 
 const isGood = (status: string): boolean => Number(status) < 300

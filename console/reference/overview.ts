@@ -5,14 +5,14 @@ import { schemeTitle } from './credentials.ts'
 import type { DescribedError, Model } from './openapi-model.ts'
 import { schemaTree } from './schema-tree.ts'
 
-/** A part of the page before its operations, by the id of its link. */
+/** A section before the operations, by the ID of its link. */
 export interface Section {
   readonly id: string
   readonly title: string
   readonly node: HTMLElement
 }
 
-/** The parts before the first operation: what this is, which credential opens what, what an error looks like. */
+/** The sections before the first operation: introduction, credentials, and the form of an error. */
 export function overview(model: Model): readonly Section[] {
   const { description } = model
   const base = snippet('Base address', { wrap: true })
@@ -46,7 +46,7 @@ export function overview(model: Model): readonly Section[] {
   return parts
 }
 
-/** Every code, and what to do about it. Each row can be linked to: `#error-cursor_expired`. */
+/** Lists every error code with its remedy. Each row has an anchor, such as `#error-cursor_expired`. */
 function errorTable(errors: readonly DescribedError[]): Content {
   if (errors.length === 0) return null
   const rows = errors.map(({ code, status, retryable, remedy }) =>
@@ -68,7 +68,7 @@ function errorTable(errors: readonly DescribedError[]): Content {
 function authentication({ schemes, operations }: Model): HTMLElement {
   const cards = Object.entries(schemes).map(([name, scheme]) => {
     const opened = operations.filter((operation) => operation.scheme === name)
-    const places = [...new Set(opened.map(({ path }) => path.replace(/^((?:\/[a-z]+)?\/v\d+)\/.*/, '$1/…')))].sort()
+    const prefixes = [...new Set(opened.map(({ path }) => path.replace(/^((?:\/[a-z]+)?\/v\d+)\/.*/, '$1/…')))].sort()
     return el(
       'div',
       { class: 'scheme' },
@@ -80,7 +80,7 @@ function authentication({ schemes, operations }: Model): HTMLElement {
         opened.length === 0
           ? 'No operations yet'
           : [`Opens ${opened.length} operation${opened.length === 1 ? '' : 's'}: `],
-        places.flatMap((place, i) => [i === 0 ? '' : ', ', el('code', {}, place)]),
+        prefixes.flatMap((prefix, i) => [i === 0 ? '' : ', ', el('code', {}, prefix)]),
       ),
     )
   })

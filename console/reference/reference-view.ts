@@ -3,16 +3,16 @@ import { useEffect, useMemo } from 'preact/hooks'
 import { byId, el, fill } from '../shared/dom.ts'
 import { markdown } from '../shared/markdown-light.ts'
 import { knowSchemes, wireKeyDialog } from './credentials.ts'
+import { goTo } from './go-to.ts'
 import { loadGuides } from './guides.ts'
 import { openMenu, wireNavigation } from './navigation.ts'
 import { type Model, readModel } from './openapi-model.ts'
 import { operationView } from './operation-view.ts'
 import { overview, type Section } from './overview.ts'
-import { goTo } from './places.ts'
 
 /**
- * Every operation, as the description has it. It is thousands of elements that never change once they are there: they are
- * made once, as they are, and kept for the next visit. Only the frame is the view's.
+ * Shows every operation of the description. These are thousands of elements that never change, so they are made once,
+ * without the framework, and kept for the next visit. Only the frame belongs to the view.
  */
 export function ReferenceView(): ComponentChild {
   useEffect(() => {
@@ -23,7 +23,7 @@ export function ReferenceView(): ComponentChild {
       openMenu(false)
     }
   }, [])
-  // The same every time: what is put into it by hand is nobody's to compare.
+  // Always the same object, so that the framework leaves alone the elements that are put into it by hand.
   return useMemo(frame, [])
 }
 
@@ -82,7 +82,7 @@ let made: Promise<Made> | null = null
 
 async function make(): Promise<Made> {
   const response = await fetch('/openapi.json')
-  if (!response.ok) throw new Error(`the description answers ${response.status}`)
+  if (!response.ok) throw new Error(`the API description could not be loaded, status ${response.status}`)
   const [model, guides] = await Promise.all([response.json().then(readModel), loadGuides()])
   knowSchemes(model.schemes)
   const groups = model.groups.map((group) =>
@@ -133,7 +133,7 @@ async function show(left: AbortSignal): Promise<void> {
   }
 }
 
-/** The browser cannot have gone to the link's part by itself: it was made after the page had loaded. */
+/** The browser cannot have gone to the link's target, which was made after the page had loaded. */
 function goToHash(): void {
   const target = document.getElementById(decodeURIComponent(location.hash.slice(1)))
   if (target !== null && byId('reference').contains(target)) goTo(target)

@@ -1,11 +1,12 @@
 import { credential } from '../app/session.ts'
 import { daysAgo } from '../shared/days-ago.ts'
+import { pathSegment } from '../shared/path-segment.ts'
 import type { Answer, ReadyRequest, ShownRequest } from '../shared/request-code.ts'
 import { schemeVariable } from './credentials.ts'
 import { contentOf, type Description, type Operation, type Parameter, plain, type TypedMedia } from './openapi-model.ts'
 import { exampleOf, isMadeId, placeholderOf, withPlaceholders } from './schema-example.ts'
 
-/** What the reader has filled in for one operation. */
+/** The reader's input for one operation. */
 export interface Draft {
   readonly bodies: readonly TypedMedia[]
   readonly values: Map<string, string>
@@ -16,7 +17,7 @@ export interface Draft {
 }
 
 /**
- * The draft of an operation's request. The code that is shown and the request that is sent come from the same place, so
+ * Returns an empty draft of an operation's request. The displayed code and the sent request are both made from it, so
  * they cannot differ.
  */
 export function requestOf(description: Description, operation: Operation): Draft {
@@ -30,7 +31,7 @@ export function requestOf(description: Description, operation: Operation): Draft
     listeners: new Set(),
   }
   for (const parameter of operation.parameters) {
-    // A window that shows what there is: the default one is empty on most days of a small instance.
+    // A window that has documents: the default one is empty on most days of a small instance.
     if (parameter.name === 'created_from') state.values.set(keyOf(parameter), daysAgo(30))
     const given = exampleValue(description, parameter)
     if (parameter.required && given !== undefined && !isMadeId(given)) state.values.set(keyOf(parameter), String(given))
@@ -52,13 +53,13 @@ function answerOf(description: Description, operation: Operation): Answer {
   return { kind: 'file', name: `answer.${media.type.split(/[./+]/).at(-1)}` }
 }
 
-export const keyOf = ({ in: place, name }: Parameter): string => `${place}:${name}`
+export const keyOf = ({ in: kind, name }: Parameter): string => `${kind}:${name}`
 
 export function changed(state: Draft): void {
   for (const listener of state.listeners) listener()
 }
 
-/** The example of a media type: its own, or one made from the schema. A list of lines for NDJSON. */
+/** Returns the example of a media type: its own, or one made from the schema. For NDJSON, a list of lines. */
 export function bodyExample(description: Description, media: TypedMedia): string {
   const given = withPlaceholders(media.example ?? Object.values(media.examples ?? {})[0]?.value)
   if (typeof given === 'string') return given
@@ -73,35 +74,42 @@ export function bodyExample(description: Description, media: TypedMedia): string
   return value === null ? '' : JSON.stringify(value, null, 2)
 }
 
-/** The request that is sent, with the key that was typed in. */
+/** Builds the request that is sent, with the typed key. */
 export function buildRequest(operation: Operation, state: Draft): ReadyRequest {
-  const { headers, ...request } = fillIn(operation, state, () => '')
+  const { headers, ...request } = fillIn(operation, state, () => '', pathSegment)
   const key = operation.scheme === null ? '' : credential(operation.scheme).value
   return { ...request, headers: key === '' ? headers : { Authorization: `Bearer ${key}`, ...headers } }
 }
 
 export function shownRequest(operation: Operation, state: Draft): ShownRequest {
   const variable = operation.scheme === null ? null : schemeVariable(operation.scheme)
-  return { ...fillIn(operation, state, placeholderOf), variable, answer: state.answer }
+  // Half-typed text is shown as it is, and refused when it is sent.
+  const shown = (text: string): string => encodeURIComponent(text.toWellFormed())
+  return { ...fillIn(operation, state, placeholderOf, shown), variable, answer: state.answer }
 }
 
-/** `missing` gives what stands for a required value that is not filled in. */
-function fillIn(operation: Operation, state: Draft, missing: (name: string) => string): ReadyRequest {
+/** `missing` returns the placeholder for an empty required value. */
+function fillIn(
+  operation: Operation,
+  state: Draft,
+  missing: (name: string) => string,
+  segment: (text: string) => string,
+): ReadyRequest {
   const filled = (parameter: Parameter): string =>
     state.values.get(keyOf(parameter)) || (parameter.required ? missing(parameter.name) : '')
-  const placed = (place: string): (readonly [name: string, value: string])[] =>
-    operation.parameters.filter((one) => one.in === place).map((one) => [one.name, filled(one)])
-  const inPath = new Map(placed('path'))
-  const path = operation.path.replace(/\{([^}]+)\}/g, (_, name: string) => encodeURIComponent(inPath.get(name) ?? ''))
+  const parametersIn = (kind: string): (readonly [name: string, value: string])[] =>
+    operation.parameters.filter((one) => one.in === kind).map((one) => [one.name, filled(one)])
+  const inPath = new Map(parametersIn('path'))
+  const path = operation.path.replace(/\{([^}]+)\}/g, (_, name: string) => segment(inPath.get(name) ?? ''))
   const query = new URLSearchParams(
-    placed('query')
+    parametersIn('query')
       .filter(([, value]) => value !== '')
       .map(([...pair]) => pair),
   )
-  const headers = Object.fromEntries(placed('header').filter(([, value]) => value !== ''))
+  const headers = Object.fromEntries(parametersIn('header').filter(([, value]) => value !== ''))
   const body = operation.requestBody && state.body.trim() !== '' ? state.body : null
   if (body !== null && state.contentType !== null) headers['Content-Type'] = state.contentType
-  // A comma in a list and a colon in a time stay readable; they mean themselves in a query.
+  // A comma in a list and a colon in a time stay readable. Both are valid in a query.
   const search = query.size === 0 ? '' : `?${query.toString().replaceAll('%2C', ',').replaceAll('%3A', ':')}`
   return { method: operation.method.toUpperCase(), url: `${location.origin}${path}${search}`, headers, body }
 }

@@ -3,7 +3,7 @@ import { mapValues } from './schema-words.ts'
 
 const depthMax = 6
 
-/** Values that fields of these names usually have, so that an example reads like an answer and not like a form. */
+/** Typical values for fields of these names, so that an example reads like an answer and not like a form. */
 const byName: readonly (readonly [RegExp, string])[] = [
   [/^(query)$/, 'tidal power'],
   [/(^|_)dataset(s|_id|_ids)?$/, 'news'],
@@ -23,8 +23,8 @@ const byName: readonly (readonly [RegExp, string])[] = [
 ]
 
 /**
- * An example of a schema: its own where it has one. For a request (`sparse`) only the required fields and those with
- * an example of their own, so that what is sent is the least that works.
+ * Returns an example of a schema: its own, if it has one. For a request (`sparse`), only the required fields and those
+ * with an example of their own, so that the example is the shortest that works.
  */
 export function exampleOf(
   description: Description,
@@ -75,11 +75,11 @@ function simple(known: PlainSchema, name: string): unknown {
   return null
 }
 
-/** An id that an instance made. In an example it is one of the instance on which that was recorded, and of no other. */
+/** An ID that an instance made. In a recorded example it belongs to the recording instance, and to no other. */
 const madeId = /^[a-z]+_[0-9a-hjkmnp-tv-z]{26}$/
 export const isMadeId = (value: unknown): boolean => typeof value === 'string' && madeId.test(value)
 
-/** An example to send: where an id must stand that this instance made, a placeholder says which one. */
+/** Replaces an instance's IDs in a request example by placeholders. */
 export function withPlaceholders(value: unknown, name = ''): unknown {
   if (isMadeId(value)) return placeholderOf(name.replace(/_ids$/, '_id'))
   if (Array.isArray(value)) return value.map((one) => withPlaceholders(one, name))
@@ -87,7 +87,7 @@ export function withPlaceholders(value: unknown, name = ''): unknown {
   return Object.fromEntries(Object.entries(value).map(([field, one]) => [field, withPlaceholders(one, field)]))
 }
 
-/** What a parameter shows as its placeholder in a path: `{document_id}` becomes `DOCUMENT_ID`. */
+/** Returns the placeholder of a path parameter: `DOCUMENT_ID` for `{document_id}`. */
 export function placeholderOf(name: string): string {
   return name.replaceAll('-', '_').toUpperCase()
 }

@@ -5,7 +5,7 @@ import { limitWords, mapValues, typeWords } from './schema-words.ts'
 
 const valuesShown = 12
 
-/** Where a tree is shown: an answer says which fields it may lack, a request which ones it needs. */
+/** Where the tree is shown: an answer marks the fields that it may lack, a request those that it needs. */
 interface View {
   readonly description: Description
   readonly answer: boolean
@@ -14,18 +14,21 @@ interface View {
 interface Field {
   readonly name: string | null
   readonly schema: Schema | PlainSchema | undefined
-  /** Null where the question does not arise. */
+  /** Null where neither applies. */
   readonly required: boolean | null
   readonly text?: string | undefined
 }
 
-/** What a fold holds, made when it is first opened. */
+/** The content of a fold, made when it is first opened. */
 interface Inside {
   readonly label: string
   make(): readonly HTMLElement[]
 }
 
-/** The fields of a schema, nested ones folded. Folded parts are made when first opened, so a schema may contain itself. */
+/**
+ * Shows the fields of a schema, with nested ones folded. A fold is filled when it is first opened, so a schema may
+ * contain itself.
+ */
 export function schemaTree(description: Description, schema: Schema, { answer = false } = {}): HTMLElement {
   const view = { description, answer }
   const known = plain(description, schema)
@@ -43,7 +46,7 @@ export function parameterRow(
   return fieldRow({ description, answer: false }, { name, schema, required: required ?? null, text })
 }
 
-/** A row for one field. What a reader must know: which fields to send, and which ones an answer may lack. */
+/** A row for one field. It marks the fields that a request must have, or that an answer may lack. */
 function fieldRow(view: View, { name, schema, required, text }: Field): HTMLElement {
   const { description } = view
   const known = plain(description, schema)
@@ -102,7 +105,7 @@ function allowed(description: Description, known: PlainSchema): Content {
   )
 }
 
-/** What is inside a schema: fields, the values of a map, the items of a list, or the shapes of a union. Null if nothing. */
+/** Returns the content of a schema: fields, map values, list items, or the variants of a union; null if it has none. */
 function insideOf(view: View, known: PlainSchema): Inside | null {
   const { description } = view
   if (known.type === 'array') return insideOf(view, plain(description, known.items ?? {}))
@@ -155,15 +158,15 @@ function fold(inside: Inside): HTMLElement {
   return details
 }
 
-/** As deep as reading goes. */
+/** The depth to which everything is opened. */
 const levels = 3
 
-/** Opens every fold, the ones made on the way included. */
+/** Opens every fold, including those that appear meanwhile. */
 export function unfold(tree: HTMLElement): void {
   for (let level = 0; level < levels; level += 1) openFolds(tree)
 }
 
-/** Opens what hides the first field of that name, the least deep one; null when there is none. */
+/** Opens the folds around the first field of that name, the least deep one. Returns null if there is none. */
 export function unfoldTo(tree: HTMLElement, name: string): HTMLElement | null {
   for (let level = 0; level <= levels; level += 1) {
     const found = [...tree.querySelectorAll('.field-name')].find(({ textContent }) => textContent === name)
@@ -171,7 +174,7 @@ export function unfoldTo(tree: HTMLElement, name: string): HTMLElement | null {
       for (let at = found.closest('details'); at !== null; at = at.parentElement!.closest('details')) at.open = true
       return found.closest<HTMLElement>('.field')
     }
-    // What has been made stays in the page when its fold is closed again.
+    // The content of a fold stays in the page when it is closed.
     for (const details of openFolds(tree)) details.open = false
   }
   return null
@@ -181,7 +184,7 @@ function openFolds(tree: HTMLElement): readonly HTMLDetailsElement[] {
   const closed = [...tree.querySelectorAll<HTMLDetailsElement>('details.fold:not([open])')]
   for (const details of closed) {
     details.open = true
-    // The toggle event comes later; the next level must be there now.
+    // The toggle event comes later, but the next level is needed now.
     details.dispatchEvent(new Event('toggle'))
   }
   return closed

@@ -1,6 +1,6 @@
 import { type Description, type PlainSchema, plain, type Schema } from './openapi-model.ts'
 
-/** A schema's type in a few words: `string`, `array of integer`, `Error or null`. */
+/** Returns a schema's type in a few words: `string`, `array of integer`, `Error or null`. */
 export function typeWords(description: Description, schema: Schema | PlainSchema | undefined, depth = 0): string {
   const known = plain(description, schema)
   const base = baseWords(description, known, depth)
@@ -29,7 +29,10 @@ function baseWords(description: Description, known: PlainSchema, depth: number):
   return known.type ?? 'any'
 }
 
-/** The schema of the values of an object with free names, or null. TypeBox writes it as a pattern for every name. */
+/**
+ * Returns the schema of the values of an object with free names, or null. TypeBox writes such an object as a pattern
+ * for all names.
+ */
 export function mapValues(known: PlainSchema): Schema | null {
   if (known.properties && Object.keys(known.properties).length > 0) return null
   const [pattern] = Object.values(known.patternProperties ?? {})
@@ -38,7 +41,7 @@ export function mapValues(known: PlainSchema): Schema | null {
   return additionalProperties && typeof additionalProperties === 'object' ? additionalProperties : null
 }
 
-/** Limits in words, each short enough for a chip. */
+/** Returns the limits in words, each short enough for a chip. */
 export function limitWords(description: Description, schema: Schema | PlainSchema): readonly string[] {
   const known = plain(description, schema)
   const words = [
@@ -54,7 +57,10 @@ export function limitWords(description: Description, schema: Schema | PlainSchem
   return words.filter((word) => word !== null)
 }
 
-/** What a pattern only leaves out is said in words, and a long choice by its number: its description tells what it is of. */
+/**
+ * A pattern that only excludes characters is put in words. A long list of choices becomes their number, because the
+ * description explains them.
+ */
 function patternWords(pattern: string): string {
   const [, choice] = /^\^\(([\w|-]+)\)\$$/.exec(pattern) ?? []
   if (choice !== undefined) return `one of ${choice.split('|').length}`

@@ -47,7 +47,7 @@ test('the filter finds an operation by its fields and texts, and says where', ()
   assert.equal(where('follow skipped'), 'in the text')
 })
 
-test('every word must be found, and the shape of errors belongs to no operation', () => {
+test('every word must be found, and the fields of errors belong to no operation', () => {
   assert.equal(find(text, ['cursor', 'nowhere']), null)
   assert.equal(find(text, ['request_id']), null)
 })

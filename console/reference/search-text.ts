@@ -10,16 +10,16 @@ import {
   type Schema,
 } from './openapi-model.ts'
 
-/** What of an operation the filter looks through. */
+/** The texts of an operation that the filter searches. */
 export interface SearchText {
-  /** What its entry shows, and how it is called. */
+  /** The text of its entry, and its ID. */
   readonly head: string
   readonly fields: readonly { readonly name: string; readonly text: string }[]
   /** Its description. */
   readonly words: string
 }
 
-/** A match: where it was found when the entry does not show it, with the field if it was one; null when it does. */
+/** A match: where it was found and in which field, if the entry does not show it; null if it does. */
 export interface Found {
   readonly where: string | null
   readonly field: string | null
@@ -36,21 +36,21 @@ export function searchTextOf(description: Description, group: Group, operation: 
   }
   const visit = schemaVisitor(description, add)
   const bodies: (Body | undefined)[] = [operation.requestBody]
-  // Every error has the same shape: its fields would be found everywhere.
+  // All errors have the same schema, so its fields would match everywhere.
   for (const [status, response] of Object.entries(operation.responses ?? {}))
     if (Number(status) < 300) bodies.push(response)
   for (const body of bodies) for (const { schema } of contentOf(description, body)) visit(schema)
-  const told = Object.values(operation.responses ?? {}).map(
+  const responses = Object.values(operation.responses ?? {}).map(
     (response) => follow(description, response).description ?? '',
   )
   return {
     head: `${id} ${method} ${path} ${title} ${group.name}`.toLowerCase(),
     fields: Array.from(fields, ([name, text]) => ({ name, text })),
-    words: [operation.description ?? '', ...told].join(' ').toLowerCase(),
+    words: [operation.description ?? '', ...responses].join(' ').toLowerCase(),
   }
 }
 
-/** Goes through the fields of schemas, each named component once: a schema may contain itself. */
+/** Visits the fields of schemas, each named component once, because a schema may contain itself. */
 function schemaVisitor(description: Description, add: (name: string, text: string) => void) {
   const seen = new Set<string>()
   const visit = (schema: Schema | PlainSchema | undefined): void => {
@@ -76,7 +76,7 @@ function schemaVisitor(description: Description, add: (name: string, text: strin
 const valuesOf = ({ enum: values = [], const: only }: PlainSchema): string =>
   [...values, ...(only === undefined ? [] : [only])].join(' ')
 
-/** Every word must be somewhere; null when one is not. Words are in lower case. */
+/** Every word must occur somewhere; returns null if one does not. Words are in lower case. */
 export function find({ head, fields, words: text }: SearchText, words: readonly string[]): Found | null {
   let where: string | null = null
   let seenIn: string | null = null

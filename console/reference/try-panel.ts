@@ -24,7 +24,7 @@ export function tryPanel(description: Description, operation: Operation, state: 
   form.addEventListener('submit', async (event) => {
     event.preventDefault()
     send.disabled = true
-    await exchange(buildRequest(operation, state), answer)
+    await exchange(() => buildRequest(operation, state), answer)
     send.disabled = false
     answer.firstElementChild?.scrollIntoView({ block: 'nearest' })
   })
@@ -112,10 +112,15 @@ function typeField(
   return el('div', { class: 'input-row' }, el('label', { for: id }, 'Content type'), select)
 }
 
-async function exchange(
-  { method, url, headers, body }: ReturnType<typeof buildRequest>,
-  answer: HTMLElement,
-): Promise<void> {
+async function exchange(build: () => ReturnType<typeof buildRequest>, answer: HTMLElement): Promise<void> {
+  let request: ReturnType<typeof buildRequest>
+  try {
+    request = build()
+  } catch (error) {
+    fill(answer, el('p', { class: 'fault' }, messageOf(error)))
+    return
+  }
+  const { method, url, headers, body } = request
   fill(answer, el('p', { class: 'waiting' }, 'Waiting for the response …'))
   const from = performance.now()
   try {
@@ -166,7 +171,9 @@ async function content(response: Response, data: Blob): Promise<HTMLElement> {
   const pretty = /json/.test(type) ? prettyJson(text) : null
   const whole = pretty ?? text
   const cut =
-    whole.length > shownCharacters ? `${whole.slice(0, shownCharacters)}\n… cut here; copy gives all of it` : whole
+    whole.length > shownCharacters
+      ? `${whole.slice(0, shownCharacters)}\n… shortened here; the button copies all of it`
+      : whole
   shown.set(whole, pretty === null ? cut : jsonNodes(cut))
   return shown.box
 }

@@ -2,19 +2,19 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { highlightParts, withCuts } from './highlight-parts.ts'
 
-test('hits are apart from the rest, and what was escaped is text again', () => {
+test('matches are separated from the rest, and escaped text is decoded', () => {
   assert.deepEqual(highlightParts('<em>Tidal</em> &amp; <em>power</em> &lt;b&gt; &quot;x&#39;'), [
     { text: 'Tidal', isHit: true },
     { text: ' & ', isHit: false },
     { text: 'power', isHit: true },
     { text: ' <b> "x\'', isHit: false },
   ])
-  // Escaped twice is escaped once: a text that shows markup shows it.
+  // Doubly escaped text loses one level: a text about markup shows the markup.
   assert.deepEqual(highlightParts('&amp;lt;img&amp;gt;'), [{ text: '&lt;img&gt;', isHit: false }])
   assert.deepEqual(highlightParts(''), [])
 })
 
-test('a piece has dots where it was cut within a sentence, and none where it is whole', () => {
+test('a piece has dots where it was cut within a sentence, and none if it is complete', () => {
   const cut = (text: string, whole = `Before. ${text} after.`): string =>
     withCuts(highlightParts(text), whole)
       .map((part) => part.text)

@@ -1,4 +1,4 @@
-/** A piece of a highlight, and whether it is what was searched for. */
+/** A piece of a highlight, and whether it is a match. */
 export interface Part {
   readonly text: string
   readonly isHit: boolean
@@ -6,7 +6,10 @@ export interface Part {
 
 const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" }
 
-/** A highlight as texts: the server marks hits by `<em>` and escapes the rest, so nothing else in it is markup. */
+/**
+ * Splits a highlight into texts. The server marks matches with `<em>` and escapes the rest, so nothing else in it is
+ * markup.
+ */
 export function highlightParts(html: string): readonly Part[] {
   return html
     .split(/<(\/?)em>/)
@@ -23,8 +26,8 @@ const plain = (escaped: string): string =>
   escaped.replace(/&(amp|lt|gt|quot|#39);/g, (_, name: string) => entities[name]!)
 
 /**
- * A piece of a text with "…" where it was cut. The API does not say where a piece stands in its text: one that begins in
- * small letters or ends without the end of a sentence was cut there, unless it is `whole`, all that there is.
+ * Adds "…" where a piece was cut. The API does not say so: a piece that begins with a small letter or lacks the end of
+ * a sentence was cut there, unless it is `whole`, the entire text.
  */
 export function withCuts(parts: readonly Part[], whole: string): readonly Part[] {
   const text = parts

@@ -10,7 +10,7 @@ import type { Found, LiveQuery, Result } from './search-types.ts'
 const [pollMs, pollMaxMs] = [1_000, 5_000]
 const platformsMax = 5
 
-/** A live query needs one dataset and some platforms; what is still to be chosen, in words, or null when it can begin. */
+/** A live query needs one dataset and some platforms. Returns what is still to be chosen; null if it can start. */
 function missingFor({ query, lists }: Search): string | null {
   if (query.trim() === '') return 'To collect live, type a query.'
   if (lists.datasets.length !== 1) return 'To collect live, choose one dataset in the filters.'
@@ -18,7 +18,7 @@ function missingFor({ query, lists }: Search): string | null {
   return lists.platforms.length > platformsMax ? 'To collect live, choose at most five platforms.' : null
 }
 
-/** Asks collectors for what is not there yet, and follows them to the end. */
+/** Asks collectors for new documents, and follows their tasks to the end. */
 export function LiveTopUp({ search }: { readonly search: Search }): ComponentChild {
   const live = useSignal<LiveQuery | null>(null)
   const results = useSignal<readonly Result[]>([])
@@ -86,7 +86,7 @@ async function begin(search: Search, signal: AbortSignal): Promise<LiveQuery> {
   return started
 }
 
-/** randomUUID is there on secure origins only. */
+/** randomUUID exists on secure origins only. */
 const newKey = (): string =>
   Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36)).join('')
 

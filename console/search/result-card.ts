@@ -1,19 +1,20 @@
 import { type ComponentChild, h } from 'preact'
 import { icon } from '../app/icons.ts'
+import { PictureLink } from '../shared/picture-link.ts'
 import { safeUrl } from '../shared/safe-url.ts'
 import { dayInWords } from '../shared/words-of-time.ts'
 import { highlightParts, type Part, withCuts } from './highlight-parts.ts'
 import { ScoreBar } from './score-bar.ts'
 import type { Result } from './search-types.ts'
 
-/** One result. Its texts came from outside: they go in as texts, in the direction they are written in. */
+/** Shows one result. Its texts come from outside: they are set as text, never as markup, in their own direction. */
 export function ResultCard({ result, best }: { readonly result: Result; readonly best: number }): ComponentChild {
   const { title, body = '', highlights = [], author, tags = [] } = result
   const pieces = highlights.map(highlightParts)
   const isTitle = (parts: readonly Part[]): boolean => plain(parts) === title
   const cuttings = pieces.filter((parts) => !isTitle(parts)).map((parts) => withCuts(parts, body))
   const texts = cuttings.length > 0 ? cuttings : body === '' ? [] : [withCuts([beginningOf(body)], body)]
-  // What has no title is known by the first of its texts.
+  // A result without a title is named by the first of its texts.
   const isNamed = Boolean(title?.trim())
   const name = isNamed ? (pieces.find(isTitle) ?? title) : (texts[0] ?? 'Without a title')
   const others = isNamed ? texts : texts.slice(1)
@@ -62,6 +63,7 @@ export function ResultCard({ result, best }: { readonly result: Result; readonly
       result.origin === 'live' ? h('span', { class: 'chip live' }, 'live') : null,
       result.status === 'unavailable' ? h('span', { class: 'chip' }, 'unavailable') : null,
       facts.map((fact) => h('span', { key: fact, dir: 'auto' }, fact)),
+      h(PictureLink, { address: result.thumbnail_url }),
     ),
     others.map((parts, i) => h('p', { key: i, class: 'result-text', dir: 'auto' }, marked(parts))),
     tags.length === 0

@@ -28,7 +28,7 @@ const searches: fc.Arbitrary<Search> = fc.record(
   { noNullPrototype: true },
 )
 
-test('an address says the whole search: what is read from it is what was written', () => {
+test('an address holds the whole search: reading it returns what was written', () => {
   fc.assert(
     fc.property(searches, (search) => {
       const address = new URL(addressOf('/search', parametersOf(search)), 'http://console')
@@ -37,13 +37,13 @@ test('an address says the whole search: what is read from it is what was written
   )
 })
 
-test('a time that cannot be read is left out of the search, and named', () => {
+test('an invalid time is left out of the search, and named', () => {
   const address = new URLSearchParams('q=tide&from=zzz&to=2026-11-01T00:00:00Z')
   const { from, to } = searchOf(address)
   assert.deepEqual([from, to, misreadIn(address)], ['', '2026-11-01T00:00:00Z', ['zzz']])
 })
 
-test('what only keyword search takes is left out of the others, and a field that may not be counted is not asked for', () => {
+test('other modes leave out the options of keyword search, and a facet without permission is not requested', () => {
   const search = searchOf(new URLSearchParams('q=tide&mode=hybrid&topics=a&datasets=news&sort=-score&from=2026-11-01'))
   const limited = [{ entitlement_id: 'e', datasets: ['news'], fields: ['title', 'body', 'metadata'] }]
   const hybrid = requestOf(search, { entitlements: limited, timeUnit: 'day' })

@@ -3,7 +3,9 @@ import type { Entitlement } from '../app/account.ts'
 export const modes = ['keyword', 'hybrid', 'vector'] as const
 export type Mode = (typeof modes)[number]
 
-/** Lists that narrow a search, by their names in addresses: as the request has them, and as the facet that offers them. */
+/**
+ * The filters of a search by their names in addresses: the request's parameter, and the facet that offers their values.
+ */
 export const narrowing = {
   datasets: { field: 'datasets', facet: 'dataset', title: 'Dataset', keywordOnly: false, permission: null },
   platforms: { field: 'platforms', facet: 'platform', title: 'Platform', keywordOnly: false, permission: null },
@@ -26,7 +28,7 @@ export type Sort = (typeof sorts)[number]
 
 export type TimeUnit = 'day' | 'month'
 
-/** A search as its address says it. */
+/** A search as its address describes it. */
 export interface Search {
   readonly query: string
   readonly mode: Mode
@@ -52,11 +54,11 @@ export function searchOf(address: URLSearchParams): Search {
 
 const isTime = (text: string): boolean => /^\d{4}-\d\d-\d\d/.test(text) && !Number.isNaN(Date.parse(text))
 
-/** Times of the address that are none, and that the search leaves out. */
+/** Returns the invalid times of the address, which the search leaves out. */
 export const misreadIn = (address: URLSearchParams): readonly string[] =>
   ['from', 'to'].flatMap((name) => address.get(name) ?? []).filter((text) => text !== '' && !isTime(text))
 
-/** The parameters of the address of a search; what is as it would be anyway is left out. */
+/** Returns the parameters of a search's address, without those that have their default value. */
 export function parametersOf(search: Search): Record<string, string | readonly string[]> {
   const { query, mode, lists, from, to, sort } = search
   return {
@@ -69,13 +71,13 @@ export function parametersOf(search: Search): Record<string, string | readonly s
   }
 }
 
-/** Counting a field needs the permission for it wherever the application reads; else the whole search would be refused. */
+/** A facet needs its permission in every entry. Otherwise the whole search would be refused. */
 const mayCount = (name: Narrowing, entitlements: readonly Entitlement[]): boolean => {
   const { permission } = narrowing[name]
   return permission === null || entitlements.every(({ fields }) => !fields || fields.includes(permission))
 }
 
-/** Days, where a search is of few of them whatever has to be shown else. */
+/** Returns days if all days of the search fit into one answer, and otherwise the given unit. */
 export function unitFor({ from, to }: Search, unit: TimeUnit): TimeUnit {
   const ms = from === '' || to === '' ? Number.POSITIVE_INFINITY : Date.parse(to) - Date.parse(from)
   return ms < bucketsMax * 86_400_000 ? 'day' : unit
@@ -86,7 +88,10 @@ export interface Counting {
   readonly timeUnit: TimeUnit
 }
 
-/** The body of the request. As somebody types, the last word may be a beginning, and what matches nothing is corrected. */
+/**
+ * Returns the request body. The last word may be a prefix, because the reader is still typing, and words that match
+ * nothing are corrected.
+ */
 export function requestOf(search: Search, { entitlements, timeUnit }: Counting): Record<string, unknown> {
   const { query, mode, lists, from, to, sort } = search
   const isKeyword = mode === 'keyword'
@@ -109,5 +114,5 @@ export function requestOf(search: Search, { entitlements, timeUnit }: Counting):
   }
 }
 
-/** As many as an answer can have. */
+/** The maximum of an answer. */
 export const bucketsMax = 100

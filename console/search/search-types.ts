@@ -1,6 +1,6 @@
 import type { Counted } from '../shared/counted.ts'
 
-/** What the console reads of the answers of searches. */
+/** The fields of search answers that the console reads. */
 export interface Result {
   readonly document_id: string
   readonly dataset_id: string
@@ -11,6 +11,7 @@ export interface Result {
   readonly published_at?: string | null
   readonly status?: 'active' | 'unavailable'
   readonly url?: string | null
+  readonly thumbnail_url?: string | null
   readonly author?: { readonly external_author_id: string | null; readonly nickname: string | null } | null
   readonly tags?: readonly string[]
   readonly body?: string

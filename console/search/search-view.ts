@@ -35,7 +35,7 @@ import { useSearch } from './use-search.ts'
 const change = (search: Search, changes: Partial<Search>, replace = false): void =>
   go(addressOf('/search', parametersOf({ ...search, ...changes })), { replace })
 
-/** Results as somebody types; all that is chosen is in the address. */
+/** Searches while the reader types. The address has the query and all filters. */
 export function SearchView({ place }: ViewProps): ComponentChild {
   const search = searchOf(place.query)
   const { body, isAsked, found, results, hasMore, timeUnit, fault, isBusy, readMore } = useSearch(
@@ -110,7 +110,7 @@ function summaryOf(found: Found | null, shown: number, hasMore: boolean): string
   return `${shown} document${shown === 1 ? '' : 's'}${hasMore ? ', and more' : ''}`
 }
 
-/** Only what there is less of can be tried with less. */
+/** Suggests only changes that can find more. */
 function nothingFor({ query, lists, from, to }: Search): string {
   const isNarrowed = from !== '' || to !== '' || Object.values(lists).some((values) => values.length > 0)
   const ways = [
@@ -217,7 +217,7 @@ function Chosen({ search }: { readonly search: Search }): ComponentChild {
 
 function Filters({ search, found }: { readonly search: Search; readonly found: Found | null }): ComponentChild {
   const offered = narrowings.filter((name) => search.mode === 'keyword' || !narrowing[name].keywordOnly)
-  // Where nothing was found there is nothing to count, but live collection asks for a dataset and platforms all the more.
+  // With no results there are no counts, but live collection still needs a choice of dataset and platforms.
   const countsOf = (name: Narrowing): readonly Counted[] => found?.facets?.[narrowing[name].facet] ?? []
   const { body: readable } = useAnswer<{ values: readonly Counted[] }>(
     found !== null && countsOf('platforms').length === 0
@@ -251,7 +251,7 @@ function Filters({ search, found }: { readonly search: Search; readonly found: F
   )
 }
 
-/** Where nothing is found, what the application may read at all. */
+/** Returns the values that the application may read, for an empty result. */
 function entitled(name: Narrowing): readonly Counted[] {
   const lists = (account.value?.entitlements ?? []).map((entry) =>
     name === 'datasets'
@@ -265,7 +265,7 @@ function entitled(name: Narrowing): readonly Counted[] {
   return [...new Set(lists.flatMap((list) => list ?? []))].map((value) => ({ value, count: null }))
 }
 
-/** What the reader should know about an answer, by the code of the warning. */
+/** Explanations of the answer by warning code. */
 const warnings: Readonly<Record<string, string>> = {
   vector_search_unavailable: 'Search by meaning is not available at the moment. These were found by their words.',
   keyword_search_timed_out: 'The keyword search took too long. Try fewer or rarer words.',
@@ -273,6 +273,7 @@ const warnings: Readonly<Record<string, string>> = {
   vectors_pending:
     'Some new documents can only be found by their words for now: their vectors are still being computed.',
   search_index_rebuilding: 'The search index is being rebuilt. Some documents are missing from these results.',
+  search_index_behind: 'The search index is behind. Documents that came in recently may be missing from these results.',
 }
 
 function Remarks({ found }: { readonly found: Found }): ComponentChild {
@@ -296,7 +297,7 @@ function Remarks({ found }: { readonly found: Found }): ComponentChild {
   )
 }
 
-/** Arrows go from the query through the results; Escape goes back. */
+/** Arrow keys move from the query through the results; Escape goes back. */
 function moveAmongResults(event: KeyboardEvent): void {
   const view = event.currentTarget as HTMLElement
   const query = view.querySelector<HTMLInputElement>('#query')!

@@ -6,7 +6,7 @@ import type { Counted } from '../shared/counted.ts'
 
 const shown = 12
 
-/** Where to begin when nothing was typed yet: topics that there is most about. */
+/** Suggests the most frequent topics before anything is typed. */
 export function Suggestions({ choose }: { readonly choose: (query: string) => void }): ComponentChild {
   const topics = useSignal<readonly Counted[]>([])
   useEffect(() => {
@@ -14,7 +14,7 @@ export function Suggestions({ choose }: { readonly choose: (query: string) => vo
       ({ values }) => {
         topics.value = values.toSorted((a, b) => (b.count ?? 0) - (a.count ?? 0)).slice(0, shown)
       },
-      // An application may lack the permission for topics; it is a help, and the search works without.
+      // The application may lack the permission for topics. The search works without them.
       () => {},
     )
   }, [])

@@ -7,13 +7,16 @@ import { dayAfter, spanOf } from './time-span.ts'
 export interface TimeHistogramProps {
   readonly counts: readonly Counted[]
   readonly unit: TimeUnit
-  /** Times, or empty for no bound. */
+  /** Times; empty for no bound. */
   readonly choose: (from: string, to: string) => void
 }
 
 const start = (day: string): string => (day === '' ? '' : `${day}T00:00:00Z`)
 
-/** When what was found was published. A bar narrows the search to its time, and so do the numbers of what is outside. */
+/**
+ * Shows when the results were published. A bar narrows the search to its period, and so do the numbers of documents
+ * outside.
+ */
 export function TimeHistogram({ counts, unit, choose }: TimeHistogramProps): ComponentChild {
   const span = spanOf(counts, unit)
   if (span === null) return null

@@ -12,7 +12,7 @@ const counts = fc.uniqueArray(fc.record({ value: anyDay, count: fc.integer({ min
   maxLength: 30,
 })
 
-test('what is shown follows day by day, has the most that can be shown at once, and with what is outside is everything', () => {
+test('the bars are consecutive, cover the most documents that fit, and add up to the total with the documents outside', () => {
   fc.assert(
     fc.property(counts, fc.constantFrom('day', 'month'), (found, unit) => {
       const span = spanOf(found, unit)
@@ -36,7 +36,7 @@ test('what is shown follows day by day, has the most that can be shown at once, 
   )
 })
 
-test('a mistyped year leaves the days of the others; years of documents are shown by month', () => {
+test('a mistyped year does not change the unit of the others; years of documents are shown by month', () => {
   const [november, mistyped] = [
     [3, 1, 9].map((count, i) => ({ value: `2026-11-1${i}`, count })),
     [

@@ -2,22 +2,22 @@ import type { Counted } from '../shared/counted.ts'
 import { bucketsMax, type TimeUnit } from './search-request.ts'
 
 export interface Bucket {
-  /** The day on which it begins. */
+  /** Its first day. */
   readonly day: string
   readonly count: number
 }
 
 export interface TimeSpan {
-  /** In the order of time, those without anything between them too. */
+  /** In order of time, with empty buckets in between. */
   readonly buckets: readonly Bucket[]
-  /** The day after the last of them; empty where that is none that a date can say. */
+  /** The day after the last bucket; empty if a date cannot express it. */
   readonly end: string
-  /** What is outside: a date that somebody mistyped would squeeze all others into one bar. */
+  /** The number outside: one mistyped date would squeeze all others into one bar. */
   readonly before: number
   readonly after: number
 }
 
-/** More would be too thin to be pointed at. */
+/** More bars would be too thin to click. */
 const barsMax = 120
 
 const numberOf = (day: string, unit: TimeUnit): number => {
@@ -32,17 +32,17 @@ const dayOf = (number: number, unit: TimeUnit): string => {
   return time.toISOString().slice(0, -14)
 }
 
-/** Where the next one begins; empty after the year 9999, the last one that can be asked for. */
+/** Returns the first day of the next bucket; empty after the year 9999, the last one that a request can name. */
 export function dayAfter(day: string, unit: TimeUnit): string {
   const next = dayOf(numberOf(day, unit) + 1, unit)
   return next.startsWith('+') ? '' : next
 }
 
-/** All buckets, or where they do not fit those of the time that has most. */
+/** Returns all buckets or, if they do not fit, as many as fit where they have the most documents. */
 export function spanOf(counts: readonly Counted[], unit: TimeUnit): TimeSpan | null {
   const byNumber = new Map<number, number>()
   for (const { value, count } of counts) {
-    // Days that are not yet told by month are added up.
+    // Months add up the counts of their days.
     const number = numberOf(value, unit)
     byNumber.set(number, (byNumber.get(number) ?? 0) + (count ?? 0))
   }
@@ -68,7 +68,7 @@ export function spanOf(counts: readonly Counted[], unit: TimeUnit): TimeSpan | n
   }
 }
 
-/** Whether days do not show it: there are as many as can be told, which are not all of them, or many do not fit beside the others. */
+/** Whether days show the result badly: the answer has its maximum of days, or many do not fit beside the others. */
 export function isScattered(days: readonly Counted[]): boolean {
   if (days.length >= bucketsMax) return true
   const span = spanOf(days, 'day')

@@ -7,12 +7,12 @@ import { requestOf, type Search, type TimeUnit, unitFor } from './search-request
 import type { Found, Result } from './search-types.ts'
 import { isScattered } from './time-span.ts'
 
-/** Long enough for the next letter of somebody who types fast, short enough not to be noticed. */
+/** In milliseconds: longer than a fast typist needs for the next letter, and too short to be noticed. */
 const restMs = 120
 
-/** A search with all pages that were read of it. */
+/** A search with all of its pages that have been read. */
 interface Searching {
-  /** The request that `found` answers; null while another is asked for. */
+  /** The request that `found` answers; null while another one is running. */
   answered: string | null
   readonly found: Signal<Found | null>
   readonly more: Signal<readonly Result[]>
@@ -23,23 +23,23 @@ interface Searching {
   readonly place: KeptPlace
 }
 
-/** The last one: whoever opens a result and goes back finds what was found, and the place in it. */
+/** The last search. A reader who returns from a result finds the same results and the same position. */
 let kept: Searching | null = null
 
 export function useSearch(search: Search, isReturn: boolean) {
-  const asked = ({ timeUnit }: Searching) => {
+  const requestOfSearch = ({ timeUnit }: Searching) => {
     const entitlements = account.value?.entitlements ?? []
     const body = requestOf(search, { entitlements, timeUnit: unitFor(search, timeUnit.value) })
-    // What somebody else has found is not shown to who signs in after them.
+    // The next person to sign in does not see the last one's results.
     const request = search.query.trim() === '' ? null : JSON.stringify([account.value?.application_id, body])
     return { body, request }
   }
   const now = useMemo(() => {
-    if (!isReturn || kept === null || kept.answered !== asked(kept).request) kept = begin()
+    if (!isReturn || kept === null || kept.answered !== requestOfSearch(kept).request) kept = begin()
     return kept
   }, [])
   const { found, more, cursor, timeUnit, fault, isBusy } = now
-  const { body, request } = asked(now)
+  const { body, request } = requestOfSearch(now)
   useKeptPlace(now.place)
 
   useEffect(() => {
@@ -81,7 +81,7 @@ export function useSearch(search: Search, isReturn: boolean) {
     try {
       const { facets: _, facet_limit: __, ...same } = body
       const answer = await ask<Found>('POST', '/v1/search', { body: { ...same, cursor: at }, repeatable: true })
-      // Somebody may have typed on in the meantime.
+      // The reader may have typed on in the meantime.
       if (now.answered !== request || cursor.value !== at) return
       more.value = [...more.value, ...answer.results]
       cursor.value = answer.cursor
@@ -89,7 +89,7 @@ export function useSearch(search: Search, isReturn: boolean) {
       fault.value = inWords(error)
     }
   }
-  // What the last question found stays until the next is answered, but not while nobody knows when that will be.
+  // The last results stay until the new ones arrive, but not while the server is away.
   const shown = isAway.value && now.answered !== request ? null : found.value
   return {
     body,

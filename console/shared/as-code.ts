@@ -7,17 +7,20 @@ import { chooseLanguage, codeLanguage } from './code-language.ts'
 import { CopyButton } from './copy-button.ts'
 import { codeLanguages, codeOf, type ShownRequest } from './request-code.ts'
 
-/** The request behind a view, as the reader sees it now. */
+/** The request behind a view, with its present values. */
 export interface RequestBehind {
   readonly method: string
-  /** With its query. */
+  /** Includes the query. */
   readonly path: string
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
   readonly variable?: string
 }
 
-/** Two buttons of a view: the request behind it as code, and its address, which has no secret in it. */
+/**
+ * Two buttons of a view. One shows the request behind it as code; the other copies its address, which contains no
+ * secret.
+ */
 export function AsCode({ request }: { readonly request: RequestBehind }): ComponentChild {
   const id = useId()
   const isOpen = useSignal(false)

@@ -7,20 +7,20 @@ import { loadStyles } from '../app/load-styles.ts'
 import { theme } from '../app/theme.ts'
 
 export interface ChartProps {
-  /** What is drawn, in words, for who does not see it. */
+  /** A description for readers who do not see the chart. */
   readonly label: string
   readonly kind: 'line' | 'bars'
   /** In seconds since the epoch, ascending. */
   readonly times: readonly number[]
   readonly values: readonly (number | null)[]
   readonly heightPx: number
-  /** Where the axis of time begins and ends; where the times do, if it is not said. In seconds. */
+  /** The start and end of the time axis in seconds. By default, the first and last of the times. */
   readonly span?: readonly [from: number, to: number]
 }
 
-/** One quantity over time. The library that draws comes when the first chart is shown. */
+/** Draws one quantity over time. The chart library is loaded when the first chart is shown. */
 export function Chart({ label, kind, times, values, heightPx, span }: ChartProps): ComponentChild {
-  const place = useRef<HTMLDivElement>(null)
+  const element = useRef<HTMLDivElement>(null)
   const chart = useRef<uPlot | null>(null)
   const fault = useSignal<string | null>(null)
   const dark = useSignal(0)
@@ -36,10 +36,10 @@ export function Chart({ label, kind, times, values, heightPx, span }: ChartProps
   const latest = useRef({ data, span })
   latest.current = { data, span }
 
-  // A canvas keeps its colours: other ones are another chart.
+  // A canvas keeps its colours, so a new theme needs a new chart.
   useEffect(() => {
     let isGone = false
-    const box = place.current!
+    const box = element.current!
     const widened = new ResizeObserver(() => chart.current?.setSize({ width: box.clientWidth, height: heightPx }))
     Promise.all([import('uplot'), loadStyles('packages/uplot/dist/uPlot.min.css')]).then(
       ([{ default: Plot }]) => {
@@ -65,7 +65,7 @@ export function Chart({ label, kind, times, values, heightPx, span }: ChartProps
   return h(
     'div',
     { class: 'chart' },
-    h('div', { ref: place, role: 'img', 'aria-label': label, style: { height: `${heightPx}px` } }),
+    h('div', { ref: element, role: 'img', 'aria-label': label, style: { height: `${heightPx}px` } }),
     fault.value === null ? null : h('p', { class: 'note' }, `The chart could not be drawn. ${fault.value}`),
   )
 }
@@ -79,7 +79,7 @@ function optionsOf(
   span: () => ChartProps['span'],
 ): uPlot.Options {
   const colour = (name: string): string => {
-    // A property may hold light-dark(), which a canvas does not know: the browser works it out for an element.
+    // A property may contain light-dark(), which a canvas does not know. The browser computes its colour on an element.
     box.style.color = `var(--${name})`
     const worked = getComputedStyle(box).color
     box.style.color = ''
@@ -117,18 +117,18 @@ function optionsOf(
   }
 }
 
-/** Counts are told at whole numbers alone. */
+/** Ticks of counts are whole numbers. */
 const wholeSteps = Array.from({ length: 12 }, (_, power) => [1, 2, 5].map((step) => step * 10 ** power)).flat()
 
 const short = new Intl.NumberFormat(undefined, { notation: 'compact', maximumFractionDigits: 1 })
 
-/** Points at the very edge would be cut in half; one alone needs some width around it. */
+/** Points at the very edge would be cut in half, and a single point needs some width around it. */
 function padded(from: number, to: number): readonly [number, number] {
   const edge = Math.max(60, (to - from) * 0.06)
   return [from - edge, to + edge]
 }
 
-/** Days where the ticks are days apart, hours where they are not. */
+/** Labels ticks with days if they are days apart, and otherwise with hours. */
 function wordsOfTick(ticks: readonly number[]): (tick: number) => string {
   const isDays = ticks.length > 1 && ticks[1]! - ticks[0]! >= 86_400
   const format = new Intl.DateTimeFormat(

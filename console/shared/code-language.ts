@@ -1,7 +1,9 @@
 import { signal } from '@preact/signals'
 import { type CodeLanguage, codeLanguages } from './request-code.ts'
 
-/** The language of all code that is shown: chosen in one place, changed everywhere, and kept for the next visit. */
+/**
+ * The language of all code samples. It is chosen in one place, changes everywhere, and is stored for the next visit.
+ */
 const key = 'tidemark.language'
 
 export const codeLanguage = signal<CodeLanguage>(stored())
@@ -20,6 +22,6 @@ export function chooseLanguage(language: CodeLanguage): void {
   try {
     localStorage.setItem(key, language)
   } catch {
-    // Storage may be switched off; then the choice lasts as long as the page.
+    // Storage may be disabled. Then the choice lasts as long as the page.
   }
 }

@@ -4,15 +4,15 @@ import { useEffect } from 'preact/hooks'
 import { copiedForMs, copyText } from './copy-text.ts'
 
 export interface CopyButtonProps {
-  /** What is copied, as it is at the moment of the click. */
+  /** Returns the text to copy, at the moment of the click. */
   readonly text: () => string
-  /** What that is, in words: "the cursor". */
+  /** A name for that text, such as "the cursor". */
   readonly what: string
   readonly class?: string
   readonly children?: ComponentChildren
 }
 
-/** Copies, and says whether that worked. */
+/** Copies a text, and says whether that worked. */
 export function CopyButton({ text, what, class: name = 'copy', children = 'Copy' }: CopyButtonProps): ComponentChild {
   const said = useSignal<string | null>(null)
   useEffect(() => {

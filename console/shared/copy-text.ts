@@ -1,4 +1,7 @@
-/** The clipboard of the browser wants a secure origin; on plain HTTP the older command still works. Gives whether it did. */
+/**
+ * The browser's clipboard API needs a secure origin; on plain HTTP the older command still works. Returns whether the
+ * text was copied.
+ */
 export async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text)
@@ -16,5 +19,5 @@ export async function copyText(text: string): Promise<boolean> {
   }
 }
 
-/** How long a button says what became of it. */
+/** How long a button shows the result, in milliseconds. */
 export const copiedForMs = 1600

@@ -1,4 +1,4 @@
-/** Midnight of that day. A listing that names no time shows the last 24 hours, in which nothing may have come. */
+/** Returns midnight of that day. By default a listing covers the last 24 hours, which may have no documents. */
 export function daysAgo(days: number): string {
   const day = new Date()
   day.setUTCDate(day.getUTCDate() - days)

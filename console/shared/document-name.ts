@@ -1,6 +1,6 @@
 import { type ComponentChild, h } from 'preact'
 
-/** What a document can be called by. Either is absent where the application may not read it. */
+/** The texts that can name a document. Either is absent where the application may not read it. */
 export interface Named {
   readonly title?: string | null | undefined
   readonly body?: string | null | undefined
@@ -8,10 +8,10 @@ export interface Named {
 
 const beginningMax = 160
 
-/** A post may have no title: it is known by how it begins. */
+/** Returns the title or, for a post without one, the start of its body. */
 export const nameOf = ({ title, body }: Named): string => title?.trim() || beginningOf(body) || 'Without a title'
 
-/** The same, with what is no title set apart. */
+/** The same as an element, which marks a name that is not a title. */
 export function DocumentName({ title, body }: Named): ComponentChild {
   return title?.trim() || h('span', { class: 'excerpt' }, nameOf({ body }))
 }

@@ -1,12 +1,12 @@
-/** What can stand in an element: nodes and texts, in lists of any depth; nothing is left out. */
+/** The content of an element: nodes and texts, in lists of any depth. Null and undefined are left out. */
 export type Content = Node | string | null | undefined | readonly Content[]
 
 type Property = string | number | boolean | null | undefined | ((event: Event) => unknown)
 
 /**
- * Makes elements. Text goes in as text nodes, so nothing that comes from a server is ever read as markup.
+ * Makes elements. Text becomes text nodes, so nothing from a server is ever parsed as markup.
  *
- * `properties`: `class`, `data-*`, `aria-*` and other attributes by their HTML names; functions become listeners of
+ * `properties`: `class`, `data-*`, `aria-*` and other attributes by their HTML names; functions become listeners for
  * that event (`click: fn`); `true` sets an empty attribute; `false`, `null` and `undefined` leave it out.
  */
 export function el<Name extends keyof HTMLElementTagNameMap>(
@@ -24,7 +24,7 @@ export function el<Name extends keyof HTMLElementTagNameMap>(
   return element
 }
 
-/** Replaces what is in an element. */
+/** Replaces the content of an element. */
 export function fill<Filled extends Element>(element: Filled, ...children: readonly Content[]): Filled {
   element.replaceChildren(...present(children))
   return element
@@ -35,7 +35,7 @@ function present(children: Content): (Node | string)[] {
   return typeof children === 'string' || children instanceof Node ? [children] : children.flatMap(present)
 }
 
-/** The element of the page's own markup with that id. */
+/** Returns the element of the page's own markup with that ID. */
 export function byId<Kind extends HTMLElement = HTMLElement>(id: string): Kind {
   const element = document.getElementById(id)
   if (element === null) throw new Error(`the page has no element #${id}`)

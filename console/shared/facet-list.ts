@@ -9,14 +9,14 @@ export interface FacetListProps {
   readonly counts: readonly Counted[]
   readonly chosen: readonly string[]
   readonly choose: (values: readonly string[]) => void
-  /** What stands above the values. */
+  /** Shown above the values. */
   readonly children?: ComponentChild
 }
 
-/** The values of a field among what is there: each narrows what is shown, and lets it go again. */
+/** Lists the values of a field. A click on a value adds or removes a filter. */
 export function FacetList({ title, counts, chosen, choose, children }: FacetListProps): ComponentChild {
   const isOpen = useSignal(false)
-  // What is chosen stays in sight, though nothing may be left of it.
+  // Chosen values stay visible, even if no document is left for them.
   const missing = chosen.filter((value) => !counts.some((one) => one.value === value))
   const all = [...missing.map((value) => ({ value, count: null })), ...counts]
   if (all.length === 0 && !children) return null

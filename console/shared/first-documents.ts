@@ -1,11 +1,11 @@
 import { type ComponentChild, Fragment, h } from 'preact'
 import { CodeBox } from './code-box.ts'
 
-/** Ways to the first documents, for whoever runs the server. */
+/** Ways to add the first documents, for the person who runs the server. */
 const ways = [
   ['Import a file, one JSON document per line', 'tidemark import documents.ndjson'],
   ['Collect RSS, Atom and JSON feeds', 'tidemark collect feeds feeds.yaml'],
-  // Never in the folder of this instance, whose data is real, nor at its port, which it holds.
+  // Never in this instance's folder, which has real data, nor at its port, which is in use.
   ['Or try the sample data, in a folder of its own', 'tidemark start --data-dir ./sample-data --port 8081'],
 ] as const
 

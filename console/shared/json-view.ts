@@ -1,10 +1,10 @@
 import { type Content, el } from './dom.ts'
 
-/** Colouring makes a node for every token; beyond this many characters the text stays plain. */
+/** Colouring makes a node for every token. Longer texts stay plain. In characters. */
 const colouredMax = 200_000
 const tokens = /("(?:\\.|[^"\\])*")(\s*:)?|\b(?:true|false|null)\b|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
 
-/** JSON text as nodes, coloured. */
+/** Returns JSON text as coloured nodes. */
 export function jsonNodes(text: string): readonly Content[] {
   if (text.length > colouredMax) return [text]
   const nodes: Content[] = []

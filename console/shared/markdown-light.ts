@@ -1,6 +1,9 @@
 import { type Content, el } from './dom.ts'
 
-/** Paragraphs, lists with `-`, `code`, **bold** and [links](…): what descriptions use, and no more. Makes nodes, never markup. */
+/**
+ * Renders paragraphs, lists with `-`, `code`, **bold** and [links](…), which is all that descriptions use. Makes nodes,
+ * never markup.
+ */
 export function markdown(text: string | undefined): readonly HTMLElement[] {
   return (text ?? '')
     .trim()
@@ -36,7 +39,7 @@ export function inline(text = ''): readonly Content[] {
   return nodes
 }
 
-/** A description may link to the web or within this host; any other scheme stays plain text. */
+/** A description may link to the web or within this host. Any other scheme stays plain text. */
 function safeLink(label: string, href: string): Content {
   return /^(https?:\/\/|\/(?!\/)|#)/.test(href) ? el('a', { href, rel: 'noreferrer' }, label) : label
 }

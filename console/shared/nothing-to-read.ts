@@ -8,7 +8,7 @@ const everyMs = 5_000
 /** Whether there is no document at all that the signed-in application may read. */
 export const hasNothingToRead = (): boolean => account.value?.earliest_ingested_at === null
 
-/** What to do then. It is asked again, so that the page goes on with the first document. */
+/** Says what to do then. Asks again regularly, so that the page goes on with the first document. */
 export function NothingToRead(): ComponentChild {
   useEffect(() => {
     const timer = setInterval(() => readAccount().catch(() => {}), everyMs)

@@ -9,7 +9,7 @@ import { after, before, test } from 'node:test'
 import { promisify } from 'node:util'
 import { type CodeLanguage, codeLanguages, codeOf, type ShownRequest } from './request-code.ts'
 
-/** What is shown is run, in its language, and must send the very request. */
+/** The displayed code is run in its language, and must send exactly this request. */
 interface Seen {
   readonly method: string
   readonly url: string
@@ -45,7 +45,7 @@ const runners: Readonly<Record<CodeLanguage, (file: string) => [string, string[]
   TypeScript: (file) => [process.execPath, [file]],
 }
 
-/** Runs the code and gives what the server saw and what it printed. */
+/** Runs the code. Returns the request that the server got, and the output. */
 async function send(language: CodeLanguage, request: ShownRequest): Promise<{ request: Seen; printed: string }> {
   const file = join(folder, language === 'TypeScript' ? 'code.mts' : 'code')
   await writeFile(file, codeOf(language, request))
@@ -70,7 +70,7 @@ const awkward = {
 }
 
 for (const language of codeLanguages) {
-  test(`${language}: a JSON body arrives as it is, with the key of the environment`, async () => {
+  test(`${language}: a JSON body arrives unchanged, with the key from the environment`, async () => {
     const body = JSON.stringify(awkward, null, 2)
     const headers = { 'Idempotency-Key': "it's 1", 'Content-Type': 'application/json' }
     const url = `${address}/v1/search?a=b,c&d=%20e`
@@ -98,7 +98,7 @@ for (const language of codeLanguages) {
     await assert.rejects(readFile(join(folder, 'missing.parquet')), { code: 'ENOENT' })
   })
 
-  test(`${language}: nothing but an address`, async () => {
+  test(`${language}: only an address`, async () => {
     const shown = { method: 'GET', url: `${address}/healthz`, headers: {}, body: null, variable: null } as const
     const text = await send(language, { ...shown, answer: { kind: 'text' } })
     assert.deepEqual([text.request.method, text.request.url, text.printed], ['GET', '/healthz', '{"found":true}'])

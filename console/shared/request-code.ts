@@ -1,4 +1,4 @@
-/** What comes back: JSON, a text, a file to keep, or nothing. */
+/** The kind of answer: JSON, text, a file to save, or nothing. */
 export type Answer = { readonly kind: 'json' | 'text' | 'none' } | { readonly kind: 'file'; readonly name: string }
 
 export interface ReadyRequest {
@@ -9,15 +9,15 @@ export interface ReadyRequest {
 }
 
 /**
- * A request as code shows it: what is missing is a placeholder, and the credential is a variable of the environment,
- * never the key that was typed in, because code is pasted into files and chats.
+ * A request as displayed code has it. A missing value is a placeholder. The credential is an environment variable,
+ * never the typed key, because code is pasted into files and chats.
  */
 export interface ShownRequest extends ReadyRequest {
   readonly variable: string | null
   readonly answer: Answer
 }
 
-/** The languages in which a request is shown. Each needs nothing but what comes with the language, and runs as it stands. */
+/** The languages of displayed requests. The code needs only the standard library, and runs as it is. */
 export const codeLanguages = ['curl', 'Python', 'TypeScript'] as const
 export type CodeLanguage = (typeof codeLanguages)[number]
 
@@ -33,7 +33,7 @@ const writers: Readonly<Record<CodeLanguage, (request: ShownRequest) => string>>
 
 function curlOf({ method, url, headers, body, variable, answer }: ShownRequest): string {
   const implied = body === null ? 'GET' : 'POST'
-  // Without -f an error would be saved as the file that was asked for.
+  // Without -f an error would be saved in place of the file.
   const parts = [
     `curl -s${answer.kind === 'file' ? 'Sf' : ''}${method === implied ? '' : ` -X ${method}`} ${quote(url)}`,
   ]
@@ -83,7 +83,7 @@ function typescriptOf({ method, url, headers, body, variable, answer }: ShownReq
   const named = Object.entries(headers).map(
     ([name, text]) => `${/^\w+$/.test(name) ? name : string(name)}: ${string(text)},`,
   )
-  // biome-ignore lint/suspicious/noTemplateCurlyInString: it is a template in the code that is shown.
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: it is a template in the displayed code.
   if (variable !== null) named.unshift('Authorization: `Bearer ${key}`,')
   const options = [
     method === 'GET' ? null : `  method: "${method}",`,
@@ -110,7 +110,7 @@ function typescriptOf({ method, url, headers, body, variable, answer }: ShownReq
   ].join('\n')
 }
 
-/** The value of a JSON body; undefined for any other body, and for one that is not JSON yet. */
+/** Returns the value of a JSON body; undefined for any other body, and for one that is not JSON yet. */
 function jsonBody(headers: Readonly<Record<string, string>>, body: string | null): unknown {
   if (body === null || headers['Content-Type'] !== 'application/json') return undefined
   try {
@@ -120,10 +120,10 @@ function jsonBody(headers: Readonly<Record<string, string>>, body: string | null
   }
 }
 
-/** A string as JSON writes it is one in Python and TypeScript too. */
+/** A JSON string literal is valid in Python and TypeScript too. */
 const string = (text: string): string => JSON.stringify(text)
 
-/** JSON on several lines, but a short list of simple values on one. */
+/** JSON on several lines, with short lists of simple values on one. */
 function jsonText(value: unknown, spaces: number): string {
   const simple = String.raw`(?:"(?:\\.|[^"\\])*"|[-+.\w]+)`
   const list = new RegExp(String.raw`\[\n\s+(${simple}(?:,\n\s+${simple})*)\n\s+\]`, 'g')
@@ -139,7 +139,7 @@ const pythonWords: Readonly<Record<string, string>> = { true: 'True', false: 'Fa
 const pythonLiteral = (value: unknown): string =>
   jsonText(value, 4).replace(/"(?:\\.|[^"\\])*"|\b(?:true|false|null)\b/g, (token) => pythonWords[token] ?? token)
 
-/** JSON with the quotes left out where a name does not need them. A name stands first on its line; a string has no line breaks. */
+/** JSON without quotes around simple names. A name always starts its line, and a string has no line breaks. */
 const typescriptLiteral = (value: unknown): string => jsonText(value, 2).replace(/^( *)"([A-Za-z_]\w*)":/gm, '$1$2:')
 
 const indented = (text: string, by: number): string => text.replaceAll('\n', `\n${' '.repeat(by)}`)

@@ -1,4 +1,4 @@
-/** An address that somebody outside gave, where following it is safe; null for any scheme but the web's. */
+/** Returns an address from outside if it is safe to follow; null for any scheme but the web's. */
 export function safeUrl(text: string | null | undefined): string | null {
   const url = text ? URL.parse(text) : null
   return url !== null && (url.protocol === 'https:' || url.protocol === 'http:') ? url.href : null

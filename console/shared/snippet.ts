@@ -1,7 +1,7 @@
 import { copiedForMs, copyText } from './copy-text.ts'
 import { type Content, el, fill } from './dom.ts'
 
-/** A button that copies what `text` gives at the moment of the click, and says whether that worked. */
+/** A button that copies the text returned at the moment of the click, and says whether that worked. */
 function copyButton(text: () => string, what: string): HTMLButtonElement {
   const word = el('span', { 'aria-live': 'polite' }, 'Copy')
   const button = el('button', { class: 'copy', type: 'button', title: `Copy ${what}` }, word)
@@ -21,7 +21,7 @@ export interface Snippet {
   set(text: string, nodes?: Content): void
 }
 
-/** A titled box of code. `set` replaces its content: a string, or nodes with the string to copy. */
+/** A titled box of code. `set` replaces its content with a string, or with nodes and the string to copy. */
 export function snippet(title: Content, { wrap = false } = {}): Snippet {
   let source = ''
   const pre = el('pre', { class: wrap ? 'wrap' : null, tabindex: 0 })

@@ -12,11 +12,11 @@ interface Found {
   readonly missing: readonly string[]
 }
 
-/** While rows rush by, names are asked for at most that often. */
+/** Names are requested when the visible rows have stayed the same for this long, in milliseconds. */
 const restMs = 400
 const idsMax = 50
 
-/** Looks up what documents in sight are called, where a list has their ids alone; null for one that is gone. */
+/** Reads the names of visible documents for a list that has only their IDs; null for a deleted one. */
 export function useNames() {
   const names = useSignal<ReadonlyMap<string, Named | null>>(new Map())
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
@@ -28,22 +28,22 @@ export function useNames() {
     },
     [],
   )
-  const look = (wanted: readonly string[]): void => {
-    const ids = [...new Set(wanted)].filter((id) => !names.value.has(id))
+  const look = (requested: readonly string[]): void => {
+    const ids = [...new Set(requested)].filter((id) => !names.value.has(id))
     clearTimeout(timer.current)
     if (ids.length === 0) return
     timer.current = setTimeout(async () => {
       try {
         const body = { document_ids: ids.slice(0, idsMax) }
-        const asked = { body, repeatable: true, signal: left.current.signal }
-        const { documents, missing } = await ask<Found>('POST', '/v1/documents/batch-get', asked)
+        const options = { body, repeatable: true, signal: left.current.signal }
+        const { documents, missing } = await ask<Found>('POST', '/v1/documents/batch-get', options)
         names.value = new Map<string, Named | null>([
           ...names.value,
           ...documents.map(({ id, title, content }) => [id, { title, body: content?.body }] as const),
           ...missing.map((id) => [id, null] as const),
         ])
       } catch {
-        // Without names the rows are there still, and what is wrong the list tells too.
+        // The rows work without names, and the list itself shows the error.
       }
     }, restMs)
   }

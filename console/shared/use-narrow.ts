@@ -3,7 +3,7 @@ import { useEffect } from 'preact/hooks'
 
 const narrow = matchMedia('(max-width: 60rem)')
 
-/** Whether the page is as narrow as a phone, where the styles have one column. */
+/** Whether the page is as narrow as a phone, where the styles use one column. */
 export function useNarrow(): boolean {
   const isNarrow = useSignal(narrow.matches)
   useEffect(() => {

@@ -5,20 +5,20 @@ import { useEffect, useRef } from 'preact/hooks'
 export interface WindowListProps<Item> {
   readonly label: string
   readonly items: readonly Item[]
-  /** Every row is as high as that. */
+  /** The height of every row in rem. */
   readonly rowRem: number
   readonly keyOf: (item: Item) => string
   readonly row: (item: Item) => ComponentChild
-  /** More may follow: how many there are is not known. */
+  /** More rows may follow, and their number is unknown. */
   readonly isOpenEnded: boolean
-  /** Told when the reader sees other rows. */
+  /** Called when other rows become visible. */
   readonly seen?: (first: number, last: number) => void
 }
 
-/** Rows beyond the edges, so that scrolling shows no gap and the arrow keys find the next one. */
+/** Rows drawn beyond the edges, so that scrolling shows no gap and the arrow keys find the next row. */
 const beyond = 12
 
-/** A list of any length, of which the page has only the rows in sight: each costs the same, whatever their number. */
+/** A list of any length that draws only the visible rows, so its cost does not depend on the length. */
 export function WindowList<Item>(props: WindowListProps<Item>): ComponentChild {
   const { label, items, rowRem, keyOf, row, isOpenEnded, seen } = props
   const list = useRef<HTMLUListElement>(null)
@@ -32,16 +32,16 @@ export function WindowList<Item>(props: WindowListProps<Item>): ComponentChild {
       const last = Math.max(first, Math.min(count, Math.ceil((top + innerHeight) / rowPx)))
       if (first !== range.value.first || last !== range.value.last) range.value = { first, last }
     }
-    let asked = 0
+    let frame = 0
     const soon = (): void => {
-      cancelAnimationFrame(asked)
-      asked = requestAnimationFrame(look)
+      cancelAnimationFrame(frame)
+      frame = requestAnimationFrame(look)
     }
     look()
     addEventListener('scroll', soon, { passive: true })
     addEventListener('resize', soon)
     return () => {
-      cancelAnimationFrame(asked)
+      cancelAnimationFrame(frame)
       removeEventListener('scroll', soon)
       removeEventListener('resize', soon)
     }
@@ -69,7 +69,7 @@ export function WindowList<Item>(props: WindowListProps<Item>): ComponentChild {
 
 const rootFontPx = (): number => Number.parseFloat(getComputedStyle(document.documentElement).fontSize)
 
-/** Arrows go from row to row. */
+/** Arrow keys move from row to row. */
 function move(event: KeyboardEvent): void {
   const at = (event.target as Element).closest('li')
   const next =

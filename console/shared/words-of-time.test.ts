@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { dayInWords, momentInWords } from './words-of-time.ts'
 
-test('days are of UTC, moments of the reader; what is no time is said as it stands', () => {
+test('days are in UTC, moments in the reader’s time zone; an invalid time stays unchanged', () => {
   const time = '2026-11-01T23:59:59Z'
   const words = (options: Intl.DateTimeFormatOptions): string => new Date(time).toLocaleString(undefined, options)
   assert.equal(dayInWords(time), words({ dateStyle: 'medium', timeZone: 'UTC' }))

@@ -1,21 +1,21 @@
 import { batch } from '@preact/signals'
 import { credential, endedBecause, type Scheme } from '../app/session.ts'
 
-/** What each kind is asked for, to see whether it is good; and how those begin that say what they are. */
+/** For each kind of credential: a request that checks it, and the prefix by which it is recognised. */
 const kinds = {
   consumer: { path: '/v1/account', prefix: 'tmc_' },
   admin: { path: '/admin/v1/datasets', prefix: 'tma_' },
 } as const
 const collectorPrefix = 'tml_'
 
-/** Asks the server before anything is kept. Throws what to do, in words. */
+/** Checks a credential with the server before storing it. Throws an error with a message that can be shown. */
 export async function signIn(secret: string, needs: Scheme | null): Promise<void> {
   if (secret.startsWith(collectorPrefix)) {
     throw new Error('This is a collector key, which can only send documents. Sign in with an application key.')
   }
   // A header takes no other characters, and no credential has any.
   if (!/^[\x21-\x7e]+$/.test(secret)) throw new Error('A key has only ASCII characters and no spaces. Copy it again.')
-  // An operator may have set an admin token that begins in any way.
+  // An operator may have set an admin token with any prefix.
   const scheme: Scheme = secret.startsWith(kinds.consumer.prefix) ? 'consumer' : 'admin'
   if (needs !== null && scheme !== needs) {
     throw new Error(
@@ -34,7 +34,7 @@ export async function signIn(secret: string, needs: Scheme | null): Promise<void
   keep(scheme, secret)
 }
 
-/** Redeems the code of an address that signs in once. */
+/** Redeems the code of a one-time sign-in address. */
 export async function signInByCode(code: string): Promise<void> {
   const answer = await fetch('/sign-in', {
     method: 'POST',

@@ -7,7 +7,7 @@ import { signInByCode } from './check-credential.ts'
 import { firstView } from './first-view.ts'
 import { SignIn } from './sign-in.ts'
 
-/** Signs in by a form, or by the one-time code behind the # of its address. */
+/** Signs in with a form, or with the one-time code after the # of its address. */
 export function SignInView(): ComponentChild {
   const fault = useSignal<string | null>(null)
   const isBusy = useSignal(location.hash.length > 1)
@@ -15,7 +15,7 @@ export function SignInView(): ComponentChild {
   const redeem = (): void => {
     const code = location.hash.slice(1)
     if (code === '') return
-    // It opens nothing a second time; still it is not left where somebody may copy it.
+    // The code works only once. It is still removed from the address, which people may copy.
     history.replaceState(null, '', '/sign-in')
     isBusy.value = true
     signInByCode(code)

@@ -5,7 +5,7 @@ import { inWords } from '../app/ask.ts'
 import { credential, endedBecause, type Scheme } from '../app/session.ts'
 import { signIn } from './check-credential.ts'
 
-/** The form for an application's key or the admin token. Where a view needs one of them, it says which. */
+/** The form for an application key or an admin token. Says which of them a view needs. */
 export function SignIn({ needs, done }: { readonly needs: Scheme | null; readonly done?: () => void }): ComponentChild {
   const id = useId()
   const typed = useSignal('')

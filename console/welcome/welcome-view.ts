@@ -8,7 +8,7 @@ import { daysAgo } from '../shared/days-ago.ts'
 import { firstView } from './first-view.ts'
 import { SignIn } from './sign-in.ts'
 
-/** What this is, how it is, how to sign in, and three lines to begin with. */
+/** Shows what Tidemark is, its state, the sign-in form, and three lines of code to begin with. */
 export function WelcomeView(): ComponentChild {
   return h(
     Fragment,

@@ -1,29 +1,29 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Settling } from './settle.ts'
+import { ForceLayout } from './force-layout.ts'
 
-/** Two crowds in which each is tied to each, and one tie between them. */
+/** Two complete graphs of this size, and one edge between them. */
 const size = 12
-const ties = [0, size].flatMap((first) =>
+const edges = [0, size].flatMap((first) =>
   Array.from({ length: size }, (_, i) => Array.from({ length: i }, (_, j) => [first + i, first + j])).flat(),
 )
-ties.push([0, size])
+edges.push([0, size])
 const graph = {
   subjectIds: Array.from({ length: 2 * size }, (_, i) => `chunk ${i}`),
-  ties: Uint32Array.from(ties.flat()),
-  strengths: new Float32Array(ties.length).fill(1),
+  edges: Uint32Array.from(edges.flat()),
+  strengths: new Float32Array(edges.length).fill(1),
 }
 
-function settled(): Float32Array {
-  const settling = new Settling(graph)
-  for (let step = 0; step < 300; step += 1) settling.step()
-  return settling.places()
+function finalPositions(): Float32Array {
+  const layout = new ForceLayout(graph)
+  for (let step = 0; step < 300; step += 1) layout.step()
+  return layout.positions()
 }
 
-test('what is tied together comes to lie together, and each at a place of its own', () => {
-  const places = settled()
+test('connected nodes end up close together, and no two at the same position', () => {
+  const positions = finalPositions()
   const distance = (a: number, b: number): number =>
-    Math.hypot(places[2 * a]! - places[2 * b]!, places[2 * a + 1]! - places[2 * b + 1]!)
+    Math.hypot(positions[2 * a]! - positions[2 * b]!, positions[2 * a + 1]! - positions[2 * b + 1]!)
   const [within, between]: [number[], number[]] = [[], []]
   for (let a = 0; a < 2 * size; a += 1) {
     for (let b = 0; b < a; b += 1) (a < size === b < size ? within : between).push(distance(a, b))
@@ -33,6 +33,6 @@ test('what is tied together comes to lie together, and each at a place of its ow
   assert.ok(Math.min(...within, ...between) > 0)
 })
 
-test('the same graph comes to the same picture', () => {
-  assert.deepEqual(settled(), settled())
+test('the same graph always gets the same picture', () => {
+  assert.deepEqual(finalPositions(), finalPositions())
 })

@@ -1,37 +1,38 @@
 import type Sigma from 'sigma'
 
-/** One in so many ties is drawn stronger: those that hold most, which stand first. */
+/** One in this many edges is drawn stronger. They are the first, because edges are sorted by strength. */
 const strongShare = 6
 const smoothMax = 20_000
 
 /**
- * The ties of a graph below the nodes of sigma: one call draws all of them. Sigma's own edges would be an object each and
- * be sent anew whenever a node moves; here nodes alone are sent, and ties are pairs of places that never change.
+ * Draws the edges of a graph below sigma's nodes, all in one call. Sigma's own edges would each be an object, and would
+ * be uploaded again whenever a node moves. Here only node positions are uploaded; an edge is a pair of node numbers
+ * that never changes.
  */
-export class TieLayer {
+export class EdgeLayer {
   readonly #sigma: Sigma
   readonly #gl: WebGL2RenderingContext
   readonly #program: WebGLProgram
-  readonly #places: WebGLBuffer
+  readonly #positions: WebGLBuffer
   readonly #colours: WebGLBuffer
   readonly #all: { readonly buffer: WebGLBuffer; readonly count: number }
   readonly #chosen: { readonly buffer: WebGLBuffer; count: number }
   readonly #draw = (): void => this.draw()
 
-  constructor(sigma: Sigma, ties: Uint32Array<ArrayBuffer>, nodes: number) {
+  constructor(sigma: Sigma, edges: Uint32Array<ArrayBuffer>, nodes: number) {
     this.#sigma = sigma
-    // Where ties are many each is so faint that its edge is not seen, and smooth ones cost four times as much.
-    const antialias = ties.length / 2 < smoothMax
-    const context = sigma.createWebGLContext('ties', { beforeLayer: 'edges', antialias } as never)
+    // With many edges each is so faint that its border is not seen, and smooth ones cost four times as much.
+    const antialias = edges.length / 2 < smoothMax
+    const context = sigma.createWebGLContext('all-edges', { beforeLayer: 'edges', antialias } as never)
     const gl = context as unknown as WebGL2RenderingContext
     this.#gl = gl
     this.#program = programOf(gl)
-    this.#places = this.#attribute('place', 2, gl.FLOAT, false)
+    this.#positions = this.#attribute('position', 2, gl.FLOAT, false)
     this.#colours = this.#attribute('colour', 4, gl.UNSIGNED_BYTE, true)
-    this.#all = { buffer: gl.createBuffer(), count: ties.length }
+    this.#all = { buffer: gl.createBuffer(), count: edges.length }
     this.#chosen = { buffer: gl.createBuffer(), count: 0 }
     gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, this.#all.buffer)
-    gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, ties, gl.STATIC_DRAW)
+    gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, edges, gl.STATIC_DRAW)
     this.colour(new Uint8Array(4 * nodes))
     gl.enable(gl.BLEND)
     sigma.resize(true)
@@ -48,29 +49,31 @@ export class TieLayer {
     return buffer
   }
 
-  /** x and y of every node. */
-  place(places: Float32Array<ArrayBuffer>): void {
-    this.#gl.bindBuffer(this.#gl.ARRAY_BUFFER, this.#places)
-    this.#gl.bufferData(this.#gl.ARRAY_BUFFER, places, this.#gl.DYNAMIC_DRAW)
+  /** Sets x and y of every node. */
+  setPositions(positions: Float32Array<ArrayBuffer>): void {
+    this.#gl.bindBuffer(this.#gl.ARRAY_BUFFER, this.#positions)
+    this.#gl.bufferData(this.#gl.ARRAY_BUFFER, positions, this.#gl.DYNAMIC_DRAW)
   }
 
-  /** Red, green, blue and whether it is seen at all (255 or 0), of every node; a tie goes from one colour to the other. */
+  /**
+   * Sets red, green, blue and visibility (255 or 0) of every node. An edge fades from one node's colour to the other's.
+   */
   colour(colours: Uint8Array<ArrayBuffer>): void {
     this.#gl.bindBuffer(this.#gl.ARRAY_BUFFER, this.#colours)
     this.#gl.bufferData(this.#gl.ARRAY_BUFFER, colours, this.#gl.DYNAMIC_DRAW)
   }
 
-  /** Ties that stand out: pairs of places. */
-  choose(ties: Uint32Array<ArrayBuffer>): void {
-    this.#chosen.count = ties.length
+  /** Highlights edges, given as pairs of node numbers. */
+  choose(edges: Uint32Array<ArrayBuffer>): void {
+    this.#chosen.count = edges.length
     this.#gl.bindBuffer(this.#gl.ELEMENT_ARRAY_BUFFER, this.#chosen.buffer)
-    this.#gl.bufferData(this.#gl.ELEMENT_ARRAY_BUFFER, ties, this.#gl.DYNAMIC_DRAW)
+    this.#gl.bufferData(this.#gl.ELEMENT_ARRAY_BUFFER, edges, this.#gl.DYNAMIC_DRAW)
   }
 
   draw(): void {
     const gl = this.#gl
     gl.clear(gl.COLOR_BUFFER_BIT)
-    // Where sigma puts the corners of a unit square says where it puts everything: it only moves and stretches.
+    // Sigma only moves and scales, so the corners of the unit square define the whole transformation.
     const { width, height } = this.#sigma.getDimensions()
     const clip = (x: number, y: number): [number, number] => {
       const at = this.#sigma.graphToViewport({ x, y })
@@ -83,7 +86,7 @@ export class TieLayer {
     gl.useProgram(this.#program)
     gl.uniformMatrix3fv(gl.getUniformLocation(this.#program, 'matrix'), false, matrix)
     const strength = gl.getUniformLocation(this.#program, 'strength')
-    // Many ties lie over each other, and must still let through what is below.
+    // Many edges overlap, and must not hide what is below them.
     const faint = Math.min(0.4, Math.max(0.03, 8 / Math.sqrt(this.#all.count + 1))) / (this.#chosen.count > 0 ? 3 : 1)
     const { buffer, count } = this.#all
     const strong = 2 * Math.ceil(count / 2 / strongShare)
@@ -92,22 +95,22 @@ export class TieLayer {
       [buffer, 0, strong, Math.min(0.6, faint * 3)],
       [this.#chosen.buffer, 0, this.#chosen.count, 0.85],
     ] as const
-    for (const [ties, from, to, alpha] of parts) {
+    for (const [edges, from, to, alpha] of parts) {
       gl.uniform1f(strength, alpha)
-      gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, ties)
+      gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, edges)
       if (to > from) gl.drawElements(gl.LINES, to - from, gl.UNSIGNED_INT, 4 * from)
     }
   }
 }
 
 const vertexShader = `#version 300 es
-in vec2 place;
+in vec2 position;
 in vec4 colour;
 uniform mat3 matrix;
 uniform float strength;
 out vec4 shade;
 void main() {
-  gl_Position = vec4((matrix * vec3(place, 1.0)).xy, 0.0, 1.0);
+  gl_Position = vec4((matrix * vec3(position, 1.0)).xy, 0.0, 1.0);
   float alpha = colour.a * strength;
   shade = vec4(colour.rgb * alpha, alpha);
 }`
@@ -131,7 +134,7 @@ function programOf(gl: WebGL2RenderingContext): WebGLProgram {
   }
   gl.linkProgram(program)
   if (!gl.getProgramParameter(program, gl.LINK_STATUS)) {
-    throw new Error(`The ties cannot be drawn: ${gl.getProgramInfoLog(program)}`)
+    throw new Error(`The edges cannot be drawn: ${gl.getProgramInfoLog(program)}`)
   }
   return program
 }

@@ -1,5 +1,5 @@
 /**
- * Who printed it first, and who took it over: near-identical texts among everything that a key may read.
+ * Who published a story first, and who copied it: near-identical texts among everything that a key may read.
  *
  *   TIDEMARK_KEY=… npx node examples/copied-stories.ts [PICTURE.svg]
  */
@@ -19,7 +19,7 @@ interface Copy {
   readonly document: Document
   readonly kind: Member['kind']
   readonly hours: number
-  /** Whoever had it first said it again. */
+  /** The first source published it again. */
   readonly isRepeated: boolean
 }
 
@@ -32,14 +32,14 @@ const hourMs = 3_600_000
 const storiesShown = 12
 const picture = process.argv[2] ?? 'copied-stories.svg'
 
-// 1. Groups of chunks that say the same, each with the earliest of them as its representative.
+// 1. Groups of near-identical chunks. The earliest of each group is its representative.
 const run = await analyse('deduplication', { threshold: 0.9 })
 const members = await table<Member>(run, 'groups')
 const documents = await documentsOf(members.map(({ document_id }) => document_id))
 const isTimed = (id: string): boolean => typeof documents.get(id)?.published_at === 'string'
 
-// 2. A story is what was taken from one document, whichever part of it. What has no time of publication says nothing of who
-//    was first.
+// 2. A story is everything that was copied from one document, from any part of it. Documents without a publication time
+// say nothing about who was first.
 const originalOf = new Map(
   members.flatMap((one) => (one.is_representative ? [[one.group_id, one.document_id] as const] : [])),
 )
@@ -64,7 +64,7 @@ const stories = [...Map.groupBy(members, ({ group_id }) => originalOf.get(group_
   .filter(({ copies }) => copies.length > 0)
   .sort((a, b) => b.copies.length - a.copies.length || timeOf(a.original) - timeOf(b.original))
 
-// 3. Who had it first, and how much later the others came.
+// 3. Who was first, and how much later the others followed.
 console.log(`${run.input!.documents} documents, ${stories.length} stories that were copied\n`)
 for (const { original, copies } of stories) {
   console.log(`"${titleOf(original)}", ${sourceOf(original)}`)
@@ -89,7 +89,7 @@ function titleOf({ content }: Document): string {
   return content.title ?? content.body?.split('\n')[0] ?? ''
 }
 
-/** Who wrote it where everybody writes, elsewhere the site. */
+/** Returns the author on platforms where everybody writes, and otherwise the site. */
 function sourceOf({ url, source_platform, author }: Document): string {
   const site = url === null ? source_platform : new URL(url).hostname.replace(/\.example$/, '')
   return (source_platform === 'microblog' ? author?.nickname : null) ?? site
@@ -102,7 +102,7 @@ function delay(hours: number): string {
 function draw(shown: readonly Story[]): string {
   const [left, right, top, rowHeight] = [400, 900, 96, 50]
   const longest = Math.max(...shown.flatMap(({ copies }) => copies.map(({ hours }) => hours)))
-  // The first hours matter most.
+  // A scale that gives the first hours the most room.
   const xOf = (hours: number): number =>
     Math.round(left + (right - left) * (Math.log1p(Math.max(0, hours)) / Math.log1p(longest)))
   const bottom = top + shown.length * rowHeight

@@ -1,10 +1,10 @@
-/** What both pictures are drawn with. */
+/** The colours of both pictures. */
 export const ink = { text: '#12313f', quiet: '#5f7a86', line: '#d9e4e8', sea: '#1590a3', sand: '#e0883a' }
 
 export const escaped = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
 
-/** Counted in characters, so wide scripts take more room than this knows: they count twice. */
+/** Counts characters. Wide scripts need more room, so their characters count twice. */
 export function shortened(text: string, lettersMax: number): string {
   let width = 0
   for (const [i, letter] of [...text].entries()) {
@@ -27,11 +27,11 @@ export function label(
   text: string,
   { x, y, size = 13, fill = ink.text, weight = 400, anchor = 'start' }: Label,
 ): string {
-  const place = `x="${x}" y="${y}" font-size="${size}" font-weight="${weight}" fill="${fill}" text-anchor="${anchor}"`
-  return `<text ${place}>${escaped(text)}</text>`
+  const attributes = `x="${x}" y="${y}" font-size="${size}" font-weight="${weight}" fill="${fill}" text-anchor="${anchor}"`
+  return `<text ${attributes}>${escaped(text)}</text>`
 }
 
-/** A card on any background, with a heading. */
+/** A card with a heading, on any background. */
 export function card(
   width: number,
   height: number,

@@ -1,10 +1,10 @@
 import { zstdDecompressSync } from 'node:zlib'
 import { parquetReadObjects } from 'hyparquet'
 
-/** The few calls that the examples make. A key is all that they need: `npm start` prints one for the sample data. */
+/** The few calls that the examples make. They need only a key: `npm start` prints one for the sample data. */
 const address = process.env.TIDEMARK_URL ?? 'http://127.0.0.1:8080'
 const key = process.env.TIDEMARK_KEY
-if (key === undefined) throw new Error('set TIDEMARK_KEY to a consumer key: npm start prints one')
+if (key === undefined) throw new Error('set TIDEMARK_KEY to an application key: npm start prints one')
 
 async function call(path: string, body?: object): Promise<Response> {
   const response = await fetch(new URL(path, address), {
@@ -24,7 +24,7 @@ interface Run {
   readonly error?: { readonly message: string }
 }
 
-/** What the key may read, or a narrower part of it, analysed: the run when it has succeeded. */
+/** Analyses what the key may read, or a narrower part of it. Returns the run when it has succeeded. */
 export async function analyse(type: string, parameters: object, narrower: object = {}): Promise<Run> {
   const account = await read<{
     entitlements: { datasets: string[] }[]
@@ -44,7 +44,7 @@ export async function analyse(type: string, parameters: object, narrower: object
   return run
 }
 
-/** The rows of one of the files that a run has written. */
+/** Returns the rows of one of a run's files. */
 export async function table<Row>({ run_id }: Run, name: string): Promise<Row[]> {
   const files = `/v1/analysis/runs/${run_id}/artifacts`
   const { artifacts } = await read<{ artifacts: { artifact_id: string; name: string }[] }>(files)

@@ -1,5 +1,5 @@
 /**
- * What is written about, and when: the topics of what a key may read in English, day by day.
+ * Topics over time: the topics of everything in English that a key may read, day by day.
  *
  *   TIDEMARK_KEY=… npx node examples/topics-over-time.ts [PICTURE.svg]
  */
@@ -20,18 +20,18 @@ interface Topic {
 const topicsShown = 12
 const picture = process.argv[2] ?? 'topics-over-time.svg'
 
-// 1. Topics are computed where the documents are. What comes back are two tables. In one language: where there are few
-//    texts in each, these would be told apart by their languages first.
+// 1. The server computes topics and returns two tables. One language only: a small collection in several languages
+// would be grouped by language first.
 const run = await analyse('clustering', { min_cluster_size: 5 }, { languages: ['en'] })
 const topics = await table<Topic>(run, 'clusters')
 const assignments = await table<{ document_id: string; cluster_id: string | null }>(run, 'assignments')
 
-// 2. A document can be about several things; one of which no part is in a topic is about none.
-const placed = new Set(assignments.flatMap((row) => (row.cluster_id === null ? [] : row.document_id)))
+// 2. A document can have several topics. A document without a chunk in any topic has none.
+const clustered = new Set(assignments.flatMap((row) => (row.cluster_id === null ? [] : row.document_id)))
 const { documents } = run.input!
-console.log(`${documents} documents, ${topics.length} topics; ${documents - placed.size} documents are in none\n`)
+console.log(`${documents} documents, ${topics.length} topics; ${documents - clustered.size} documents are in none\n`)
 
-// 3. Each topic by its words, by the document in its middle, and by the day on which most was written.
+// 3. Each topic by its words, its central document, and the day with the most documents.
 const shown = topics.toSorted((a, b) => b.documents - a.documents).slice(0, topicsShown)
 const central = await documentsOf(shown.map((topic) => topic.central_document_ids[0]!))
 const days = daysBetween(shown.flatMap((topic) => Object.keys(topic.days)).sort())
@@ -58,7 +58,7 @@ function daysBetween(sorted: readonly string[]): string[] {
   return found
 }
 
-/** None where no document has a time. */
+/** Returns undefined if no document has a publication time. */
 function peakOf({ days }: Topic): { readonly day: string; readonly documents: number } | undefined {
   return Object.entries(days)
     .map(([day, documents]) => ({ day, documents }))
@@ -85,9 +85,9 @@ function draw(): string {
       const count = topic.days[day]
       if (count === undefined) return []
       const height = Math.max(2, (count / most) * (rowHeight - 10))
-      const place = `x="${(left + i * step + 2).toFixed(1)}" y="${(base - height).toFixed(1)}"`
+      const corner = `x="${(left + i * step + 2).toFixed(1)}" y="${(base - height).toFixed(1)}"`
       const size = `width="${(step - 4).toFixed(1)}" height="${height.toFixed(1)}"`
-      return `<rect ${place} ${size} rx="2" fill="${day === peak ? ink.sand : ink.sea}" />`
+      return `<rect ${corner} ${size} rx="2" fill="${day === peak ? ink.sand : ink.sea}" />`
     })
     return [
       `<path d="M28 ${base}H932" stroke="${ink.line}" />`,

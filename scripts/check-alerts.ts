@@ -1,12 +1,15 @@
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { parse } from 'yaml'
+import { freePort } from './throwaway-server.ts'
 
 /**
- * Whether the rules for alerts, their tests and every query of the dashboard are such as Prometheus takes, and name only
- * series that docs/metrics.md has, which a test compares with a server. By promtool, of Debian's package prometheus; where
- * there is none that is said, and only the names are looked at.
+ * Checks with promtool (Debian package prometheus) that Prometheus accepts the alert rules, their tests and every query
+ * of the dashboard, and that they only use series in docs/metrics.md, which a test compares with a server. Without
+ * promtool, which is reported, only the names are checked.
  */
 const root = join(import.meta.dirname, '..')
 const deploy = join(root, 'deploy')
@@ -36,7 +39,29 @@ const named = (where: string, text: string): void => {
 for (const { title, expr } of queries) named(`the dashboard (${title})`, expr)
 named('deploy/prometheus/alerts.yml', textOf('deploy/prometheus/alerts.yml').replaceAll(/^.*description:.*$/gm, ''))
 
-/** Queries as rules, so that promtool parses them; what Grafana puts in is put in. */
+/** Every alert has a section in the runbook that its address leads to, and every section an alert. */
+const { groups } = parse(textOf('deploy/prometheus/alerts.yml')) as {
+  groups: { rules: { alert: string; annotations: { runbook_url?: string } }[] }[]
+}
+const rules = groups.flatMap((group) => group.rules)
+const alerts = rules.map(({ alert }) => alert)
+for (const { alert, annotations } of rules) {
+  const expected = `{{ $externalLabels.runbooks }}/runbook.md#${alert.toLowerCase()}`
+  if (annotations.runbook_url !== expected) faults.push(`${alert} does not lead to its section of docs/runbook.md`)
+}
+const sections = Array.from(textOf('docs/runbook.md').matchAll(/^## (Tidemark\w+)$/gm), ([, name]) => name!)
+for (const name of new Set([...alerts, ...sections])) {
+  if (!sections.includes(name)) faults.push(`docs/runbook.md has no section ${name}`)
+  if (!alerts.includes(name)) faults.push(`docs/runbook.md has a section ${name}, which is no alert`)
+}
+const inhibition = textOf('deploy/prometheus/alertmanager.yml').matchAll(/alertname[!=]?=~?"?Tidemark(\w*|\(.*?\))"?/g)
+for (const [, text] of inhibition) {
+  for (const name of text!.match(/\w+/g) ?? []) {
+    if (!alerts.includes(`Tidemark${name}`)) faults.push(`alertmanager.yml names Tidemark${name}, which is no alert`)
+  }
+}
+
+/** Turns queries into rules, so that promtool parses them, with Grafana's variables replaced. */
 const asRules = {
   groups: [
     {
@@ -57,6 +82,12 @@ try {
     promtool('check', 'rules', join(deploy, 'prometheus/alerts.yml'), path)
     promtool('test', 'rules', join(deploy, 'prometheus/alerts.test.yml'))
     promtool('check', 'config', '--syntax-only', join(deploy, 'prometheus/prometheus.yml'))
+    const checked = spawnSync('amtool', ['check-config', join(deploy, 'prometheus/alertmanager.yml')], {
+      encoding: 'utf8',
+    })
+    if (checked.error !== undefined) console.log(`left out: amtool cannot be had here: ${checked.error.message}`)
+    else if (checked.status !== 0) faults.push(`amtool check-config: ${checked.stdout}${checked.stderr}`)
+    else await checkInhibition(folder)
   } else console.log(`left out: promtool cannot be had here: ${error.message}`)
 } finally {
   rmSync(folder, { recursive: true, force: true })
@@ -64,6 +95,73 @@ try {
 for (const fault of faults) console.error(fault)
 console.log(`${queries.length} queries of the dashboard, ${known.size} names of series, ${faults.length} faults`)
 process.exit(faults.length === 0 ? 0 : 1)
+
+/**
+ * An unreachable database fires many alerts in four processes: a real Alertmanager must show only those of the cause.
+ */
+async function checkInhibition(folder: string): Promise<void> {
+  const port = await freePort()
+  const alertmanager = spawn(
+    'prometheus-alertmanager',
+    [
+      `--config.file=${join(deploy, 'prometheus/alertmanager.yml')}`,
+      `--storage.path=${folder}`,
+      `--web.listen-address=127.0.0.1:${port}`,
+      '--cluster.listen-address=',
+    ],
+    { stdio: 'ignore' },
+  )
+  const ended = once(alertmanager, 'exit')
+  const address = `http://127.0.0.1:${port}/api/v2`
+  try {
+    await untilAnswers(`${address}/status`)
+    const cause = { alertname: 'TidemarkNotReady', check: 'store' }
+    const consequences = [
+      ...['store_unavailable', 'search_backend_unavailable', 'changes_unavailable'].map((code) => ({
+        alertname: 'TidemarkErrors',
+        code,
+      })),
+      ...['indexing', 'vectors', 'retention'].map((job) => ({
+        alertname: 'TidemarkBackgroundWorkFails',
+        exported_job: job,
+      })),
+      { alertname: 'TidemarkIndexStandsStill' },
+      { alertname: 'TidemarkNotReady', check: 'index' },
+    ]
+    const firing = ['api-1', 'api-2', 'worker-1', 'worker-2'].flatMap((instance) =>
+      [cause, ...consequences].map((labels) => ({ labels: { ...labels, instance } })),
+    )
+    const other = { labels: { alertname: 'TidemarkBackupIsOld', instance: 'api-1' } }
+    const headers = { 'content-type': 'application/json' }
+    const body = JSON.stringify([...firing, other])
+    const taken = await fetch(`${address}/alerts`, { method: 'POST', headers, body })
+    if (!taken.ok) throw new Error(`Alertmanager refused the alerts: ${await taken.text()}`)
+    const answer = await fetch(`${address}/alerts?inhibited=false`)
+    const shown = (await answer.json()) as { labels: Record<string, string> }[]
+    const names = shown.map(({ labels }) => `${labels.alertname} ${labels.check ?? ''}`.trim()).sort()
+    const expected = ['TidemarkBackupIsOld', ...Array(4).fill('TidemarkNotReady store')]
+    if (names.join() !== expected.join())
+      faults.push(`of ${firing.length + 1} alerts Alertmanager shows ${names.join(', ')}`)
+    console.log(`${firing.length + 1} alerts of a database that is away, ${names.length} of them shown`)
+  } finally {
+    // Alertmanager writes its state into the folder when it ends, so the folder can only be removed after that.
+    alertmanager.kill()
+    await ended
+  }
+}
+
+async function untilAnswers(url: string): Promise<void> {
+  const deadline = Date.now() + 60_000
+  for (;;) {
+    const isThere = await fetch(url).then(
+      ({ ok }) => ok,
+      () => false,
+    )
+    if (isThere) return
+    if (Date.now() > deadline) throw new Error(`${url} does not answer`)
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+}
 
 function promtool(...args: string[]): void {
   const { status, stdout, stderr } = spawnSync('promtool', args, { encoding: 'utf8' })

@@ -1,6 +1,6 @@
 /**
- * Whether generated clients work: makes one from the description of a running server, compiles it, and makes real calls
- * with it. Generators and their compilers are fetched into a folder of their own, in fixed versions, and are gone after.
+ * Checks that generated clients work: generates one from the description of a running server, compiles it, and makes real
+ * calls with it. Generators and compilers have fixed versions, and are fetched into a temporary folder.
  *
  *   npx node scripts/check-clients.ts                     TypeScript: openapi-typescript and openapi-fetch
  *   npx node scripts/check-clients.ts python java         openapi-python-client (PyPI) and openapi-generator (Maven) too
@@ -20,7 +20,7 @@ const versions = {
   'openapi-generator-maven-plugin': '7.17.0',
 } as const
 
-/** What every client does: a search, a page of the feed, a document, and an error that it can read. */
+/** Every client makes a search and reads a page of the feed, a document, and an error. */
 const clients: Readonly<Record<string, (run: Run) => void>> = { typescript, python, java }
 
 interface Run {
@@ -29,15 +29,15 @@ interface Run {
   readonly key: string
 }
 
-const wanted = ['typescript', ...process.argv.slice(2)]
-const unknown = wanted.find((name) => !(name in clients))
+const requested = ['typescript', ...process.argv.slice(2)]
+const unknown = requested.find((name) => !(name in clients))
 if (unknown !== undefined) throw new Error(`${unknown} is none of ${Object.keys(clients).join(', ')}`)
 
 const server = await startServer()
 const key = await fill(server)
 const folder = mkdtempSync(join(tmpdir(), 'tidemark-clients-'))
 try {
-  for (const name of wanted) {
+  for (const name of requested) {
     const place = join(folder, name)
     const { text } = await server.call('GET', '/openapi.json')
     write(place, 'openapi.json', text)
@@ -74,7 +74,7 @@ function write(folder: string, name: string, text: string): void {
   writeFileSync(path, text)
 }
 
-/** What it says is shown only where it fails. */
+/** Shows the output of a command only if it fails. */
 function run(folder: string, command: string, ...args: string[]): void {
   const { status, error, stdout, stderr } = spawnSync(command, args, { cwd: folder, encoding: 'utf8' })
   if (status !== 0) throw new Error(`${command} ${args.join(' ')} failed:\n${error ?? ''}${stdout}${stderr}`)
@@ -119,7 +119,7 @@ expect('an error has its code', wrong.response.status === 400 && error?.code ===
   run(folder, 'npm', 'install', '--silent', '--no-audit', '--no-fund', '--ignore-scripts')
   const tool = (name: string, ...args: string[]): void =>
     run(folder, process.execPath, join('node_modules', ...name.split('/')), ...args)
-  // Without the flag it takes every field with a default for one that must be sent.
+  // Without the flag, every field with a default counts as required.
   tool('openapi-typescript/bin/cli.js', 'openapi.json', '-o', 'api.ts', '--default-non-nullable', 'false')
   const strict = ['--noEmit', '--strict', '--target', 'esnext', '--module', 'nodenext', '--skipLibCheck']
   tool('typescript/bin/tsc', ...strict, '--allowImportingTsExtensions', 'calls.ts')

@@ -1,12 +1,15 @@
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import * as dataFolder from '../src/data-folder.ts'
-import { errorTable } from '../src/errors.ts'
+import * as dataFolder from '../src/platform/data-folder.ts'
+import { errorTable } from '../src/platform/errors.ts'
+import { settingHelp } from '../src/settings/config.ts'
+import { tracingHelp } from '../src/settings/tracing-settings.ts'
 import { floors } from './floors.ts'
 
 /**
- * What documents say of the source is looked up in it: the list of folders, the picture of the floors and the table of
- * the data folder in docs/architecture.md, the table of docs/errors.md, and every file that a document names.
+ * Checks statements in documents against the source: the list of folders, the picture of the floors and the table of
+ * the data folder in docs/architecture.md, the tables of docs/errors.md and docs/settings.md, and the name of every
+ * file.
  */
 const root = join(import.meta.dirname, '..')
 const textOf = (path: string): string => readFileSync(join(root, path), 'utf8')
@@ -15,7 +18,7 @@ const blocks = architecture.matchAll(/^```\n(.*?)^```$/gms)
 const [folders = '', picture = ''] = Array.from(blocks, ([, block]) => block!)
 const faults: string[] = []
 
-/** The top of src, and the technologies of storage. */
+/** The files and folders at the top of src, and the technologies of storage. */
 const there = new Set(
   globSync(['src/*.ts', 'src/*/', 'src/storage/*/'], { cwd: root })
     .filter((path) => !path.endsWith('.test.ts'))
@@ -28,7 +31,7 @@ const named = new Set(
 for (const one of there.difference(named)) faults.push(`the list of folders in docs/architecture.md lacks ${one}`)
 for (const one of named.difference(there)) faults.push(`docs/architecture.md lists ${one}, which is not there`)
 
-// What is said of a floor stands after its places.
+// The comment on a floor follows its folders.
 const drawn = picture.trimEnd().split('\n').toReversed()
 for (const [i, places] of floors.entries()) {
   if (!new RegExp(`^${places.join(' {3}')}(?: {2,}\\S.*)?$`).test(drawn[i] ?? '')) {
@@ -44,12 +47,20 @@ for (const name of Object.values(dataFolder)) {
   }
 }
 
-const errorRows = new Set(textOf('docs/errors.md').match(/^\| `.*$/gm))
-for (const [code, { status, retryable, remedy }] of Object.entries(errorTable)) {
-  const row = `| \`${code}\` | ${status} | ${retryable ? 'yes' : 'no'} | ${remedy} |`
-  if (!errorRows.delete(row)) faults.push(`docs/errors.md lacks this row of src/errors.ts: ${row}`)
-}
-for (const row of errorRows) faults.push(`docs/errors.md has a row that src/errors.ts does not: ${row}`)
+compareRows(
+  'docs/errors.md',
+  'src/platform/errors.ts',
+  Object.entries(errorTable).map(
+    ([code, { status, retryable, remedy }]) => `| \`${code}\` | ${status} | ${retryable ? 'yes' : 'no'} | ${remedy} |`,
+  ),
+)
+compareRows(
+  'docs/settings.md',
+  'src/settings/config.ts and src/settings/tracing-settings.ts',
+  [...settingHelp, ...tracingHelp].map(
+    ({ environment, fallback, about }) => `| \`${environment}\` | ${fallback ?? ''} | ${about} |`,
+  ),
+)
 
 let names = 0
 for (const document of globSync(['docs/**/*.md', 'src/**/README.md', 'README.md'], { cwd: root })) {
@@ -65,3 +76,9 @@ if (names === 0) faults.push('no document names a file: the check itself is brok
 for (const fault of faults) console.error(fault)
 console.log(`${there.size} places, ${names} files named in documents, ${faults.length} faults`)
 process.exit(faults.length === 0 ? 0 : 1)
+
+function compareRows(document: string, source: string, rows: readonly string[]): void {
+  const written = new Set(textOf(document).match(/^\| `.*$/gm))
+  for (const row of rows) if (!written.delete(row)) faults.push(`${document} lacks this row of ${source}: ${row}`)
+  for (const row of written) faults.push(`${document} has a row that ${source} does not: ${row}`)
+}

@@ -1,6 +1,6 @@
 /**
- * Whether what is published works: makes the package, installs it into an empty folder as its users do, starts it with
- * `tidemark start` and asks it. Says how large it is.
+ * Checks that the published package works: makes it, installs it into an empty folder as users do, starts it with
+ * `tidemark start` and sends requests. Prints its size.
  *
  *   npx node scripts/check-package.ts
  */
@@ -16,7 +16,7 @@ try {
   const file = makePackage(folder)
   const place = join(folder, 'empty')
   mkdirSync(place)
-  // Without the settings of this checkout, and without the Node that its scripts put first.
+  // Without the settings of this checkout, and without the Node that its scripts put first in PATH.
   const PATH = process.env
     .PATH!.split(':')
     .filter((one) => !one.includes('node_modules'))
@@ -30,7 +30,7 @@ try {
   const install = ['install', '--no-audit', '--no-fund', '--prefer-offline', '--loglevel=error', file]
   execFileSync('npm', install, { cwd: place, env, stdio: ['ignore', 'ignore', 'inherit'] })
 
-  // Some files are there under two names, and take room once.
+  // Files with several names (hard links) count once.
   const sizes = new Map<number, number>()
   for (const one of globSync('node_modules/**', { cwd: place, withFileTypes: true })) {
     if (!one.isFile()) continue
@@ -47,7 +47,7 @@ try {
   rmSync(folder, { recursive: true, force: true, maxRetries: 10 })
 }
 
-/** Starts it with the sample, searches as the greeting says, opens the console, and ends it. */
+/** Starts it with the sample, searches as the greeting shows, opens the console, and stops it. */
 async function ask(place: string, env: Readonly<Record<string, string | undefined>>): Promise<void> {
   const args = ['start', '--port', '0', '--data-dir', join(place, 'data')]
   const child = spawn(join(place, 'node_modules', '.bin', 'tidemark'), args, { cwd: place, env, stdio: 'pipe' })

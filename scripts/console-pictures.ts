@@ -6,8 +6,8 @@ import { chromium, type Page } from 'playwright-core'
 import { findChromium } from '../test/browser/find-chromium.ts'
 
 /**
- * console-pictures.ts [DATA_FOLDER]: starts Tidemark with its sample as `npm start` does, and takes the pictures of the README
- * into docs/images/. With the folder of an earlier start nothing has to be made searchable first.
+ * console-pictures.ts [DATA_FOLDER]: starts Tidemark with its sample as `npm start` does, and takes the pictures of the
+ * README into docs/images/. With the folder of an earlier start, indexing is not repeated.
  */
 const [folder = mkdtempSync(join(tmpdir(), 'tidemark-pictures-'))] = process.argv.slice(2)
 const images = join(import.meta.dirname, '..', 'docs', 'images')
@@ -89,7 +89,7 @@ try {
   server.kill()
 }
 
-/** When it says where it is, and gives a key. */
+/** Resolves when the server has printed its address and a key. */
 function started(): Promise<{ readonly address: string; readonly key: string }> {
   let said = ''
   return new Promise((resolve, reject) => {

@@ -1,16 +1,18 @@
 /**
- * The places of src, from the ground up: a place knows itself and the floors below it, and places of one floor do not
- * know each other. docs/architecture.md draws them.
+ * The folders of src, from the ground up: a folder may import itself and the floors below it, but not the other folders
+ * of its floor. docs/architecture.md draws them.
  */
 export const floors: readonly (readonly string[])[] = [
-  ['small rules'],
-  ['text', 'turns', 'threads', 'outbound'],
+  ['platform'],
+  ['settings', 'document'],
+  ['text', 'fair-queue', 'threads', 'outbound'],
   ['access'],
   ['http'],
   ['account', 'operator', 'ingest', 'changes', 'embedding', 'analysis', 'feeds', 'mirror', 'mcp'],
   ['catalog', 'live'],
   ['search', 'export'],
-  ['worker', 'storage'],
+  ['indexing'],
+  ['worker', 'storage', 'tracing'],
   ['compose'],
   ['cli'],
   ['main'],

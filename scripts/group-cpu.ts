@@ -1,11 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** Of the clock that /proc counts in: the kernel tells every process the same, whatever its own is. */
+/** The unit of /proc (USER_HZ), which is the same on every kernel. */
 const ticksASecond = 100
 
 /**
- * Seconds of CPU that the processes of a group have used, with those of their children that have ended. 0 where there is no
- * /proc to read.
+ * Seconds of CPU that the processes of a group have used, including their ended children. 0 on systems without /proc.
  */
 export function cpuSecondsOfGroup(group: number): number {
   let ticks = 0
@@ -17,7 +16,7 @@ export function cpuSecondsOfGroup(group: number): number {
   return ticks / ticksASecond
 }
 
-/** Counted from what stands behind the name, which may have anything in it. */
+/** Field numbers after the process name, which may hold anything. */
 const groupField = 2
 const timeFields = [11, 15] as const
 
@@ -29,7 +28,7 @@ function processes(): string[] {
   }
 }
 
-/** None of one that ends meanwhile. */
+/** Empty if the process has ended meanwhile. */
 function fieldsOf(process: string): string[] {
   try {
     const line = readFileSync(`/proc/${process}/stat`, 'utf8')

@@ -6,21 +6,21 @@ import { dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 /**
- * `npm run package [-- FOLDER]`: the package that can be installed and published, `tidemark-VERSION.tgz`, into a folder.
- * It differs from the checkout, which is why a plain `npm pack` here is refused:
+ * `npm run package [-- FOLDER]`: makes the package to install and publish, `tidemark-VERSION.tgz`, in a folder. It differs
+ * from the checkout, so a plain `npm pack` is refused here:
  *
- * - src/ is dist/, without its types: in a checkout Node leaves them out by itself as it loads a file, and refuses to
- *   below node_modules, where an installed package stands. Lines stay where they are.
- * - onnxruntime-node is part of it: its install script would fetch what nobody here uses from another place, and fail where
- *   that cannot be reached. Its libraries are those of the platforms that Tidemark runs on.
- * - the manifest has no scripts and names nothing for development.
+ * - src/ becomes dist/, without types: in a checkout Node strips types as it loads a file, but refuses to do so below
+ *   node_modules, where packages are installed. Line numbers stay the same.
+ * - onnxruntime-node is bundled: its install script would fetch unused files from another server, and fail if that cannot be
+ *   reached. Its libraries are those of the platforms that Tidemark supports.
+ * - the manifest has no scripts and no development dependencies.
  */
 const root = join(import.meta.dirname, '..')
 const platforms = ['linux/x64', 'linux/arm64', 'darwin/arm64']
-/** Part of the package with what they need; of the first, only what is listed. */
+/** Bundled with their dependencies; of the first, only the listed files. */
 const bundled = ['onnxruntime-node', 'onnxruntime-common'] as const
 
-/** The names of our files end otherwise, in imports and in what threads and processes are started with. */
+/** Rewrites the endings of our file names in imports and in the starts of threads and processes. */
 const namedFiles = /(\bfrom\s+|\bimport\s*\(?\s*|\bnew URL\(\s*)'(\.[^']*)\.ts'/g
 
 interface Manifest {
@@ -33,7 +33,7 @@ const manifestOf = (folder: string): Manifest => JSON.parse(readFileSync(join(fo
 const writeManifest = (folder: string, manifest: object): void =>
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`)
 
-/** Gives the path of the file. */
+/** Returns the path of the file. */
 export function makePackage(into: string): string {
   const stage = mkdtempSync(join(tmpdir(), 'tidemark-package-'))
   try {

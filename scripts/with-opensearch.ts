@@ -2,9 +2,8 @@ import { spawn } from 'node:child_process'
 import { getOpenSearch, throwawayOpenSearch } from './throwaway-opensearch.ts'
 
 /**
- * `npm run with-opensearch -- COMMAND…` runs it with TEST_OPENSEARCH_URL set to a cluster made for it: of one node, or of as
- * many as OPENSEARCH_NODES says. `--is-missing` gets what is needed for that, says what is missing, and
- * exits with 0 where something is.
+ * `npm run with-opensearch -- COMMAND…` runs it with TEST_OPENSEARCH_URL set to a temporary cluster, of one node or of
+ * OPENSEARCH_NODES. `--is-missing` installs the requirements, prints what is missing, and exits with 0 if something is.
  */
 const [command, ...args] = process.argv.slice(2)
 if (command === '--is-missing') {

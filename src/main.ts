@@ -1,14 +1,14 @@
 import { runCommandLine } from './cli/command-line.ts'
 
-/** Begun by bin/tidemark.js. The only file that ends the process. */
+/** Started by bin/tidemark.js. The only file that ends the process. */
 
-// What any command makes, the files that SQLite keeps beside its own included, is for this user alone.
+// Every file that a command creates, including those that SQLite adds, is private to this user.
 process.umask(0o077)
 const outputs = [process.stdout, process.stderr]
 let isLost = false
 for (const output of outputs) {
   output.on('error', (error: NodeJS.ErrnoException) => {
-    // Who reads no further, as `head`, has what it wanted.
+    // A reader that closes the pipe early, such as `head`, has read enough.
     if (error.code === 'EPIPE') return
     if (!isLost && output !== process.stderr) {
       process.stderr.write(`tidemark: cannot write to standard output: ${error.code}\n`)
@@ -17,8 +17,8 @@ for (const output of outputs) {
   })
 }
 process.exitCode = await runCommandLine(process.argv.slice(2), process.env)
-// A pipe takes as much as its reader leaves room for: the rest is still here.
+// A pipe takes only as much as its reader has room for. These writes wait for the rest.
 await Promise.all(outputs.map((output) => new Promise((resolve) => output.write('', resolve))))
 if (isLost) process.exitCode ||= 1
-// Commands close what they opened; a handle that some library still holds must not keep the process.
+// Commands close what they open. A handle that a library still holds must not keep the process alive.
 process.exit()

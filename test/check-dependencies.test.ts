@@ -7,7 +7,7 @@ import { test } from 'node:test'
 
 const script = join(import.meta.dirname, '../scripts/check-dependencies.ts')
 
-/** What the check says of a tree of these files, but for places that it has not. */
+/** Runs the check on a tree of these files. Leaves out faults about missing folders. */
 function faultsOf(tree: Record<string, string>): { status: number | null; faults: string[] } {
   const root = mkdtempSync(join(tmpdir(), 'tidemark-tree-'))
   try {
@@ -27,12 +27,12 @@ const upward = 'a place knows itself and the floors below it'
 
 test('imports downward and within a place are no fault', () => {
   const { faults } = faultsOf({
-    'src/errors.ts': '',
-    'src/http/route.ts': "import { a } from '../errors.ts'",
+    'src/platform/errors.ts': '',
+    'src/http/route.ts': "import { a } from '../platform/errors.ts'",
     'src/live/routes.ts': "import { b } from '../http/route.ts'\nimport fastify from 'fastify'",
     'src/search/searcher.ts': "import {\n  c,\n} from '../live/routes.ts'\nimport './fuse.ts'",
-    'src/search/fuse.ts': "export type { E } from '../errors.ts'",
-    'src/compose.ts': "import { d } from './storage/open.ts'",
+    'src/search/fuse.ts': "export type { E } from '../platform/errors.ts'",
+    'src/compose/compose.ts': "import { d } from '../storage/open.ts'",
     'src/storage/open.ts': "new Worker(new URL('./thread.ts', import.meta.url))",
     'src/storage/thread.ts': '',
   })
@@ -56,18 +56,18 @@ for (const [how, text] of [
 
 test('nothing but the command line and main knows what composes the instance', () => {
   const { faults } = faultsOf({
-    'src/compose.ts': '',
-    'src/compose-search.ts': "import './compose-store.ts'",
-    'src/compose-store.ts': '',
-    'src/cli/serve.ts': "import '../compose.ts'",
+    'src/compose/compose.ts': '',
+    'src/compose/search.ts': "import './store.ts'",
+    'src/compose/store.ts': '',
+    'src/cli/serve.ts': "import '../compose/compose.ts'",
     'src/main.ts': "import './cli/serve.ts'",
-    'src/worker/indexing.ts': "import '../compose-search.ts'",
-    'src/ids.ts': "import './open-parts.ts'",
-    'src/open-parts.ts': '',
+    'src/worker/indexing.ts': "import '../compose/search.ts'",
+    'src/platform/ids.ts': "import '../compose/open-parts.ts'",
+    'src/compose/open-parts.ts': '',
   })
   assert.deepEqual(faults.sort(), [
-    `src/ids.ts imports src/open-parts.ts: ${upward}`,
-    `src/worker/indexing.ts imports src/compose-search.ts: ${upward}`,
+    `src/platform/ids.ts imports src/compose/open-parts.ts: ${upward}`,
+    `src/worker/indexing.ts imports src/compose/search.ts: ${upward}`,
   ])
 })
 
@@ -79,12 +79,12 @@ test('the web is known to http, routes, and what composes and starts the instanc
     'src/live/states.ts': "import '../http/server.ts'",
     'src/worker/live.ts': "import type { FastifyBaseLogger } from 'fastify'",
     'src/storage/routes.ts': "import 'fastify'",
-    'src/incidents.ts': "import 'pino'",
+    'src/platform/incidents.ts': "import 'pino'",
   })
   const says = 'the web is known to http/, to the routes of slices, and to what composes and starts the instance'
   assert.deepEqual(faults.sort(), [
-    `src/incidents.ts imports pino: ${says}`,
     `src/live/states.ts imports src/http/server.ts: ${says}`,
+    `src/platform/incidents.ts imports pino: ${says}`,
     `src/storage/routes.ts imports fastify: ${says}`,
     `src/worker/live.ts imports fastify: ${says}`,
   ])
@@ -92,7 +92,7 @@ test('the web is known to http, routes, and what composes and starts the instanc
 
 test('which technology is used is chosen in storage/: what composes and the commands know no folder of one', () => {
   const { faults } = faultsOf({
-    'src/compose.ts': "import './storage/backends.ts'\nimport './storage/sqlite/open.ts'",
+    'src/compose/compose.ts': "import '../storage/backends.ts'\nimport '../storage/sqlite/open.ts'",
     'src/cli/copy.ts': "import '../storage/sqlite/open.ts'",
     'src/storage/backends.ts': "import './sqlite/open.ts'",
     'src/storage/sqlite/open.ts': '',
@@ -100,7 +100,7 @@ test('which technology is used is chosen in storage/: what composes and the comm
   const says = 'what composes the instance and the command line know adapters as storage/ chooses them; others do not'
   assert.deepEqual(faults.sort(), [
     `src/cli/copy.ts imports src/storage/sqlite/open.ts: ${says}`,
-    `src/compose.ts imports src/storage/sqlite/open.ts: ${says}`,
+    `src/compose/compose.ts imports src/storage/sqlite/open.ts: ${says}`,
   ])
 })
 
@@ -116,14 +116,14 @@ test('places of one floor do not know each other, and a new place needs a floor'
 
 test('an algorithm knows what it is given, and nothing of store or web', () => {
   const says =
-    'an algorithm of analysis knows what it is given: of the project only algorithms, text analysis and small rules'
+    'an algorithm of analysis knows what it is given: of the project only algorithms, text analysis and the platform'
   const one = 'src/analysis/algorithms/clustering/clustering.ts'
   const imports = [
     '../knn-graph/exact.ts',
     '../../algorithm.ts',
     '../../compute/table-file.ts',
     '../../../text/words.ts',
-    '../../../errors.ts',
+    '../../../platform/errors.ts',
     '../../analysis-store.ts',
     '../../../access/scope.ts',
     'fastify',
@@ -137,7 +137,7 @@ test('an algorithm knows what it is given, and nothing of store or web', () => {
     'src/analysis/analysis-store.ts': '',
     'src/access/scope.ts': '',
     'src/text/words.ts': '',
-    'src/errors.ts': '',
+    'src/platform/errors.ts': '',
   })
   assert.deepEqual(
     faults.filter((fault) => fault.endsWith(says)),
@@ -145,79 +145,38 @@ test('an algorithm knows what it is given, and nothing of store or web', () => {
   )
 })
 
-test('what a thread loads does without large libraries, however far down; types and what is awaited load nothing', () => {
-  const { faults } = faultsOf({
-    'src/storage/sqlite/store-thread.ts': "import '../rows.ts'\nimport type { TSchema } from 'typebox'",
-    'src/storage/rows.ts': "import { scopeOf } from '../access/entitlement.ts'",
-    'src/access/entitlement.ts': "import { Type } from 'typebox'",
-    'src/storage/light-thread.ts':
-      "import type { E } from '../access/entitlement.ts'\nawait import('../access/entitlement.ts')",
-  })
-  const way = ['src/storage/sqlite/store-thread.ts', 'src/storage/rows.ts', 'src/access/entitlement.ts', 'typebox']
-  const says = 'a thread does without the library of schemas, which is as much as all else that it loads'
-  assert.deepEqual(faults, [`${way.join(' -> ')}: ${says}`])
-})
-
-test('kysely is loaded in one place, by require, which is a load as any other', () => {
-  const { faults } = faultsOf({
-    'src/storage/sql/kysely.ts':
-      "const require = createRequire(import.meta.url)\nexport const { sql } = require('kysely')",
-    'src/storage/sql/rows.ts': "import type { Kysely } from 'kysely'\nimport { sql } from './kysely.ts'",
-    'src/storage/sql/again.ts': "import { type Kysely, sql } from 'kysely'",
-    'src/cli/doctor.ts': "import '../storage/doctor-rows.ts'",
-    'src/storage/doctor-rows.ts': "import './sql/rows.ts'",
-  })
-  const way = [
-    'src/cli/doctor.ts',
-    'src/storage/doctor-rows.ts',
-    'src/storage/sql/rows.ts',
-    'src/storage/sql/kysely.ts',
-  ]
-  assert.deepEqual(faults, [
-    'src/storage/sql/again.ts imports kysely: kysely is loaded by storage/sql/kysely.ts, as what is loaded fastest, and once',
-    `${way.join(' -> ')} -> kysely: a command that only reads, or says what it is, costs what it loads: schemas are loaded to check what is typed, queries by threads`,
-  ])
-})
-
-test('the process of an analysis run loads no schemas, whichever algorithm it executes', () => {
-  const { faults } = faultsOf({
-    'src/analysis/algorithms.ts': "import './algorithms/graph/graph.ts'",
-    'src/analysis/algorithms/graph/graph.ts': "import { Type } from 'typebox'",
-  })
-  const way = ['src/analysis/algorithms.ts', 'src/analysis/algorithms/graph/graph.ts', 'typebox']
-  const says = 'the process of an analysis run does without the library of schemas: its parameters have been checked'
-  assert.deepEqual(faults, [`${way.join(' -> ')}: ${says}`])
-})
-
-test('a thread of the store loads what knows words when it is needed, and that does without schemas', () => {
-  const { faults } = faultsOf({
-    'src/storage/sqlite/store-thread.ts': "import '../later.ts'\nimport '../../text/stem.ts'",
-    'src/storage/later.ts': "await import('../search/present-results.ts')",
-    'src/search/present-results.ts': "import '../text/stem.ts'\nimport { Type } from 'typebox'",
-    'src/text/stem.ts': "import '@orama/stemmers/german'",
-  })
-  assert.deepEqual(faults.sort(), [
-    'src/search/present-results.ts -> typebox: a thread does without the library of schemas, which is as much as all else that it loads',
-    'src/storage/sqlite/store-thread.ts -> src/text/stem.ts -> @orama/stemmers/german: a thread of the store loads the stems of all languages with the first search that it makes something for',
-  ])
-})
-
 test('what cannot be read off, is not there, goes in circles or reads the environment is a fault', () => {
   const { faults } = faultsOf({
     'src/text/a.ts': "import './b.ts'",
     'src/text/b.ts': "import './a.ts'",
-    'src/turns/hidden.ts': 'await import(name)',
-    'src/turns/gone.ts': "new URL('thread.ts', import.meta.url)",
-    'src/turns/setting.ts': 'process.env.HOME',
+    'src/fair-queue/hidden.ts': 'await import(name)',
+    'src/fair-queue/gone.ts': "new URL('thread.ts', import.meta.url)",
+    'src/fair-queue/setting.ts': 'process.env.HOME',
   })
   assert.deepEqual(faults.sort(), [
     'a cycle: src/text/a.ts -> src/text/b.ts -> src/text/a.ts',
-    'src/turns/gone.ts imports src/turns/thread.ts, which is not there',
-    'src/turns/hidden.ts imports what cannot be read off: name it in quotes',
-    'src/turns/setting.ts reads a variable of the environment: what is set comes through config.ts or the context',
+    'src/fair-queue/gone.ts imports src/fair-queue/thread.ts, which is not there',
+    'src/fair-queue/hidden.ts imports what cannot be read off: name it in quotes',
+    'src/fair-queue/setting.ts reads a variable of the environment: what is set comes through config.ts or the context',
   ])
 })
 
 test('a tree of nothing does not pass', () => {
   assert.equal(faultsOf({}).status, 1)
+})
+
+test('OpenTelemetry is known to its folder alone, and that is loaded only where traces are wanted', () => {
+  const says =
+    'OpenTelemetry is known to tracing/ alone, which what composes the instance loads where traces are wanted'
+  const { faults } = faultsOf({
+    'src/tracing/open.ts': "import { trace } from '@opentelemetry/api'\nimport './spans.ts'",
+    'src/tracing/spans.ts': '',
+    'src/compose/compose.ts': "const { open } = await import('../tracing/open.ts')",
+    'src/compose/search.ts': "import { open } from '../tracing/open.ts'",
+    'src/search/searcher.ts': "import type { Span } from '@opentelemetry/api'",
+  })
+  assert.deepEqual(faults.sort(), [
+    `src/compose/search.ts imports src/tracing/open.ts: ${says}`,
+    `src/search/searcher.ts imports @opentelemetry/api: ${says}`,
+  ])
 })

@@ -9,7 +9,7 @@ const script = join(import.meta.dirname, '../scripts/test.ts')
 const folder = mkdtempSync(join(tmpdir(), 'tidemark-test-files-'))
 after(() => rmSync(folder, { recursive: true }))
 
-/** What `npm test` says of files of these texts, by their names. */
+/** Runs `npm test` on files with these texts, and returns its output by their names. */
 const runOf = (texts: Readonly<Record<string, string>>, limitMs?: number) =>
   said([script, ...filesOf(texts)], Object.keys(texts), limitMs)
 
@@ -84,7 +84,8 @@ test('of files in one process each begins when the one before has ended, and one
   })
   const runner = join(import.meta.dirname, '../scripts/run-test-files.ts')
   const script = `import { runTestFiles } from ${JSON.stringify(runner)}
-    process.exitCode = (await runTestFiles([{ files: ${JSON.stringify(files)}, store: 'sqlite' }], 1)) ? 0 : 1`
+    const { passed } = await runTestFiles([{ files: ${JSON.stringify(files)}, store: 'sqlite' }], 1, '')
+    process.exitCode = passed ? 0 : 1`
   const { code, stdout, troubles } = await said(
     ['--input-type=module', '--eval', script],
     ['first', 'second', 'leaving', 'never'],

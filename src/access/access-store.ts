@@ -1,26 +1,26 @@
-import type { SigningKey } from '../cursors.ts'
+import type { SigningKey } from '../platform/cursors.ts'
 import type { Claim, KeptClaim } from './claim.ts'
 import type { KeyOwner } from './principal.ts'
-import type { Rate, TokenRequest } from './rate-limits.ts'
+import type { Rate } from './rate-limits.ts'
 
-/** The port: what authentication and limits need of the store. */
+/** The port: the part of the store that authentication and limits use. */
 export interface AccessStore {
-  /** The key with that SHA-256 hash, with its owner as it is now; null when there is none. */
+  /** Returns the key with that SHA-256 hash and its current owner; null if there is none. */
   findKey(hash: string): Promise<KeyWithOwner | null>
-  /** What was made by a key of that caller, whatever was asked for; null where nothing was, or too long ago. */
+  /** Returns the object that a key of that caller created, for any request; null if there is none, or it is too old. */
   findClaim(claim: Pick<Claim, 'caller' | 'key'>, nowMs: number): Promise<KeptClaim | null>
-  /** Takes one unit where fewer than `limit` are used; all takes of one call are decided one after the other. */
+  /** Takes one unit each if fewer than `limit` are used. The takes of one call are decided one after the other. */
   takeQuota(takes: readonly QuotaTake[]): Promise<readonly QuotaResult[]>
-  /** Takes tokens of buckets that all processes share, each named once, and says how many are left. */
-  takeTokens(takes: readonly NamedTokenRequest[], nowMs: number): Promise<readonly TokensGranted[]>
-  /** Adds counts and the times keys were last used; both are only ever reported, never decided on. */
+  /** Takes one token each from buckets that all processes share. The takes of one call are decided one after the other. */
+  takeTokens(takes: readonly TokenTake[], nowMs: number): Promise<readonly TokenResult[]>
+  /** Adds counts and the times keys were last used. Both are only reported; nothing is decided by them. */
   recordUse(use: { readonly counts: readonly UsageCount[]; readonly keys: readonly KeyUse[] }): Promise<void>
   usageOf(applicationId: string, day: string): Promise<readonly { operation: string; used: number }[]>
   /** Keys that sign cursors, newest first. */
   signingKeys(): Promise<readonly SigningKey[]>
-  /** Adds a key; with `onlyIfNone` it does nothing where one exists, so that racing processes agree on one. */
+  /** Adds a key. With `onlyIfNone` it does nothing if one exists, so that racing processes agree on one. */
   addSigningKey(key: SigningKey, onlyIfNone: boolean): Promise<readonly SigningKey[]>
-  /** Removes keys that had been replaced by the time: an old key that signed until now stays, and so does the newest. */
+  /** Removes keys that were replaced before that time. The newest key stays, and so does one that signed until recently. */
   removeSigningKeysBefore(timeMs: number): Promise<number>
 }
 
@@ -44,13 +44,13 @@ export interface QuotaResult {
   readonly used: number
 }
 
-export interface NamedTokenRequest extends TokenRequest {
+export interface TokenTake {
   readonly name: string
   readonly rate: Rate
 }
 
-export interface TokensGranted {
-  readonly granted: number
+export interface TokenResult {
+  readonly taken: boolean
   readonly left: number
 }
 

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { adminTokenOf, adminTokenTold, replaceAdminToken } from './admin-token.ts'
 import { hashKey } from './keys.ts'
 
-test('of many that make a token at once one does, and all know its hash', async (t) => {
+test('if many processes make a token at once, one succeeds, and all know its hash', async (t) => {
   for (let round = 0; round < 10; round++) {
     const folder = mkdtempSync(join(tmpdir(), 'tidemark-token-'))
     t.after(() => rmSync(folder, { recursive: true }))

@@ -1,26 +1,29 @@
 import { randomUUID } from 'node:crypto'
-import { link, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { link, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { adminTokenFile } from '../data-folder.ts'
-import { giveToOwner } from '../give-to-owner.ts'
+import { adminTokenFile } from '../platform/data-folder.ts'
+import { giveToOwner } from '../platform/folders.ts'
+import { readRegularText } from '../platform/regular-file.ts'
 import { hashKey, makeKey } from './keys.ts'
 
-/** Only the hash is kept, as for every other key. */
+/** Only the hash is stored, as for every other key. */
 const tokenPath = (dataDir: string) => join(dataDir, adminTokenFile)
-/** Stands behind the hash until somebody was told of the token: a process may be killed between making and showing it. */
+/**
+ * Stored behind the hash until the token has been shown, because the process may be killed between making and showing it.
+ */
 const untold = ' untold'
 
 export interface AdminToken {
   readonly hash: string
-  /** The token, the only time that it is known. */
+  /** The token itself, if it was made now; it is not available again. */
   readonly made: string | null
-  /** Whoever starts this process is to be told: of the one that was made, or that there is one nobody may have seen. */
+  /** Whether the operator must still be told: the token was made now, or an earlier one may never have been shown. */
   readonly isUntold: boolean
 }
 
 /**
- * The admin token: the one that is set, else the one kept in the data folder, else a new one, which is then in `made` for
- * the only time. Of two processes that make one at once, the first to write wins.
+ * Returns the admin token: the configured one, else the one in the data folder, else a new one, which is in `made` this
+ * once. If two processes make one at the same time, the first to write wins.
  */
 export async function adminTokenOf(dataDir: string, set: string | null): Promise<AdminToken> {
   if (set !== null) return { hash: hashKey(set), made: null, isUntold: false }
@@ -29,7 +32,7 @@ export async function adminTokenOf(dataDir: string, set: string | null): Promise
   const { secret, hash } = makeKey('admin')
   const whole = await writeBeside(dataDir, `${hash}${untold}`)
   try {
-    // A link appears whole or not at all: nobody reads a file that is made but not yet written.
+    // A link appears completely or not at all, so nobody reads a partly written file.
     await link(whole, tokenPath(dataDir))
     return { hash, made: secret, isUntold: true }
   } catch (error) {
@@ -41,13 +44,13 @@ export async function adminTokenOf(dataDir: string, set: string | null): Promise
   }
 }
 
-/** To be called when it was printed, so that later starts are silent about it. */
+/** Called after the token was printed, so that later starts do not mention it. */
 export async function adminTokenTold(dataDir: string, { hash }: Pick<AdminToken, 'hash'>): Promise<void> {
-  // One that has been replaced meanwhile is left as it is.
+  // If the token was replaced meanwhile, it is left as it is.
   if ((await readKept(dataDir))?.hash === hash) await rename(await writeBeside(dataDir, hash), tokenPath(dataDir))
 }
 
-/** A new token in place of the kept one; for the operator who lost it. */
+/** Replaces the stored token by a new one, for an operator who lost it. */
 export async function replaceAdminToken(dataDir: string): Promise<string> {
   const { secret, hash } = makeKey('admin')
   await rename(await writeBeside(dataDir, hash), tokenPath(dataDir))
@@ -62,8 +65,8 @@ async function writeBeside(dataDir: string, content: string): Promise<string> {
 }
 
 async function readKept(dataDir: string): Promise<AdminToken | null> {
-  const text = await readFile(tokenPath(dataDir), 'utf8').catch((error: NodeJS.ErrnoException) => {
-    // One that is there and cannot be read is not to be replaced.
+  const text = await readRegularText(tokenPath(dataDir)).catch((error: NodeJS.ErrnoException) => {
+    // A token that exists but cannot be read must not be replaced.
     if (error.code === 'ENOENT') return ''
     throw error
   })

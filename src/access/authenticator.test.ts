@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { UnavailableError } from '../platform/errors.ts'
 import type { AccessStore, KeyWithOwner } from './access-store.ts'
 import { Authenticator } from './authenticator.ts'
 import { hashKey, makeKey } from './keys.ts'
 
-/** A store of keys that counts how often it is asked and can be made to wait. */
+/** A store of keys that counts its calls and can be made to wait. */
 function storeOf(keys: Map<string, KeyWithOwner>) {
-  const state = { asked: 0, gate: Promise.resolve() }
+  const state = { lookups: 0, gate: Promise.resolve() }
   const findKey = async (hash: string) => {
-    state.asked++
+    state.lookups++
     const found = keys.get(hash) ?? null
     await state.gate
     return found
@@ -35,19 +36,19 @@ test('a key is looked up once and then remembered for a moment, known or not', a
   const { state, store } = storeOf(new Map([[key.hash, key]]))
   const authenticator = new Authenticator(store, [])
   for (let i = 0; i < 100; i++) assert.equal((await authenticator.identify(secret, 'consumer'))?.kind, 'consumer')
-  assert.equal(state.asked, 1)
+  assert.equal(state.lookups, 1)
   for (let i = 0; i < 100; i++) assert.equal(await authenticator.identify('tmc_unknown', 'consumer'), null)
-  assert.equal(state.asked, 2)
+  assert.equal(state.lookups, 2)
 })
 
-test('what the store gives for a key that is another one opens nothing, remembered or not', async () => {
+test('a wrong key returned by the store opens nothing, remembered or not', async () => {
   const { secret, key } = consumerKey({ hash: hashKey('another') })
   const { store } = storeOf(new Map([[hashKey(secret), key]]))
   const authenticator = new Authenticator(store, [])
   for (let i = 0; i < 2; i++) assert.equal(await authenticator.identify(secret, 'consumer'), null)
 })
 
-test('what was read before a change is not remembered after it', async () => {
+test('a key read before a change is not remembered after it', async () => {
   const { secret, key } = consumerKey()
   const keys = new Map([[key.hash, key]])
   const { state, store } = storeOf(keys)
@@ -86,13 +87,13 @@ test('a key that is in use is read again beside its requests, which do not wait 
   t.mock.timers.setTime(1_000_400)
   const beside = authenticator.identify(secret, 'consumer')
   assert.ok(beside !== null && !(beside instanceof Promise), 'what is remembered is still good')
-  assert.equal(state.asked, 2)
+  assert.equal(state.lookups, 2)
   await new Promise(setImmediate)
   assert.equal(authenticator.identify(secret, 'consumer'), null, 'and what was read since is remembered')
-  assert.equal(state.asked, 2)
+  assert.equal(state.lookups, 2)
 })
 
-test('a key that cannot be read again beside its request, for too many unknown ones are asked for, is good as remembered', async (t) => {
+test('a remembered key stays valid if it cannot be read again because too many unknown keys are looked up', async (t) => {
   t.mock.timers.enable({ apis: ['Date'], now: 1_000_000 })
   const { secret, key } = consumerKey()
   const { state, store } = storeOf(new Map([[key.hash, key]]))
@@ -135,19 +136,51 @@ test('a change by another process is seen within a second', async (t) => {
   assert.equal(await authenticator.identify(secret, 'consumer'), null)
 })
 
+test('a monitoring key is valid while the store is unavailable, even just after a change', async () => {
+  const { secret, key } = consumerKey()
+  const keys = new Map([[key.hash, key]])
+  const { store } = storeOf(keys)
+  let isAway = false
+  const authenticator = new Authenticator(
+    {
+      ...store,
+      async findKey(hash: string) {
+        if (isAway) throw new UnavailableError('away')
+        return store.findKey(hash)
+      },
+    },
+    [],
+  )
+  const monitors = () => authenticator.identifyForMonitoring(secret, 'consumer')
+  assert.notEqual(await monitors(), null)
+  isAway = true
+  authenticator.forget()
+  assert.notEqual(await monitors(), null)
+  isAway = false
+  keys.set(key.hash, { ...key, revokedAt: 1 })
+  authenticator.forget()
+  await turns()
+  isAway = true
+  authenticator.forget()
+  assert.equal(await monitors(), null, 'what was read again after the change counts')
+})
+
+/** Resolves when all lookups that started, and need not wait, have answered. */
+const turns = () => new Promise((resolve) => setImmediate(resolve))
+
 test('a flood of different wrong keys is not remembered without bound', async () => {
   const { state, store } = storeOf(new Map())
   const authenticator = new Authenticator(store, [])
   for (let i = 0; i < 25_000; i++) await authenticator.identify(`tmc_${i}`, 'consumer')
-  assert.equal(state.asked, 25_000)
-  // The first ones were forgotten to make room, so they are asked for again.
+  assert.equal(state.lookups, 25_000)
+  // The first keys were forgotten to make room, so they are looked up again.
   await authenticator.identify('tmc_0', 'consumer')
-  assert.equal(state.asked, 25_001)
+  assert.equal(state.lookups, 25_001)
 })
 
 const admin = { kind: 'admin', keyId: null, name: null, role: 'owner' } as const
 
-test('the admin token and the keys open their own surface only, and the store is not asked for the others', async () => {
+test('the admin token and the keys open only their own surface, and others are not looked up', async () => {
   const { secret, key } = consumerKey()
   const { state, store } = storeOf(new Map([[key.hash, key]]))
   const authenticator = new Authenticator(store, [{ hash: hashKey('the admin token'), principal: admin }])
@@ -155,16 +188,16 @@ test('the admin token and the keys open their own surface only, and the store is
   assert.equal(await authenticator.identify('the admin token', 'consumer'), null)
   assert.equal(await authenticator.identify(secret, 'admin'), null)
   assert.equal(await authenticator.identify(secret, 'collector'), null)
-  assert.equal(state.asked, 0)
+  assert.equal(state.lookups, 0)
 })
 
-test('who asks for the same key at the same time waits for the same answer', async () => {
+test('concurrent requests for the same key share one lookup', async () => {
   const { secret, key } = consumerKey()
   const { state, store } = storeOf(new Map([[key.hash, key]]))
   const authenticator = new Authenticator(store, [])
   const answers = await Promise.all(Array.from({ length: 50 }, () => authenticator.identify(secret, 'consumer')))
   assert.ok(answers.every((principal) => principal?.kind === 'consumer'))
-  assert.equal(state.asked, 1)
+  assert.equal(state.lookups, 1)
 })
 
 test('a flood of different wrong keys does not queue before the store without bound, and a known key is not its victim', async () => {
@@ -175,7 +208,7 @@ test('a flood of different wrong keys does not queue before the store without bo
   const { promise, resolve: open } = Promise.withResolvers<void>()
   state.gate = promise
   const flood = Array.from({ length: 1000 }, (_, i) => authenticator.identify(`tmc_${i}`, 'consumer'))
-  assert.ok(state.asked < 300, `${state.asked} at once`)
+  assert.ok(state.lookups < 300, `${state.lookups} at once`)
   assert.equal((await authenticator.identify(secret, 'consumer'))?.kind, 'consumer')
   open()
   const settled = await Promise.allSettled(flood)
@@ -183,6 +216,6 @@ test('a flood of different wrong keys does not queue before the store without bo
     if (one.status === 'fulfilled') assert.equal(one.value, null)
     else assert.equal(one.reason.code, 'overloaded')
   }
-  assert.equal(settled.filter(({ status }) => status === 'fulfilled').length, state.asked - 1)
+  assert.equal(settled.filter(({ status }) => status === 'fulfilled').length, state.lookups - 1)
   assert.equal(await authenticator.identify('tmc_999', 'consumer'), null)
 })

@@ -1,32 +1,32 @@
 import { createHash } from 'node:crypto'
-import { dayMs } from '../time.ts'
+import { dayMs } from '../platform/time.ts'
 
 /**
- * `Idempotency-Key`: a caller names what it wants made, so that it can ask again without having it made twice.
+ * `Idempotency-Key`: a caller names an object to create, so that it can repeat the request without creating it twice.
  *
- *   the key is new                     the thing is made, and the key kept with it, in one transaction
- *   the same key and the same request  the thing that was made, as it is now
+ *   the key is new                     the object is created, and the key stored with it, in one transaction
+ *   the same key and the same request  the object that was created, in its current state
  *   the same key, another request      422 `idempotency_key_reused`
  *   the key is a day old               as if it had never been used
  *
- * A request that is refused keeps no key. Of two at once one makes the thing, and both are answered with it.
+ * A refused request stores no key. If two requests with one key run at once, one creates the object and both return it.
  */
 export interface Claim {
-  /** Keys of one caller are nothing to another. */
+  /** Keys are separate for each caller. */
   readonly caller: string
   readonly key: string
-  /** Of everything that makes two requests the same. */
+  /** The hash of everything that makes two requests the same. */
   readonly requestHash: string
 }
 
-/** A claim with what was made by it, or is to be. */
+/** A claim with the ID of its object, which may be about to be created. */
 export interface KeptClaim extends Claim {
   readonly madeId: string
 }
 
 export const claimKeptMs = dayMs
 
-/** What a key may be: printable ASCII. */
+/** The characters of a key: printable ASCII. */
 export const claimKeyPattern = '^[\\x20-\\x7e]{1,255}$'
 
 export const claimFor = (claim: Claim | null, madeId: string): KeptClaim | null =>
@@ -35,7 +35,7 @@ export const claimFor = (claim: Claim | null, madeId: string): KeptClaim | null 
 export const requestHashOf = (request: unknown): string =>
   createHash('sha256').update(canonicalJson(request)).digest('hex')
 
-/** The same text for the same content, in whatever order an object's members were sent. */
+/** Returns the same text for the same content, in any order of an object's members. */
 function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join()}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'

@@ -66,7 +66,7 @@ test('two entries are not combined: tag filter on one dataset, metadata permissi
   assert.deepEqual(access.allowed && access.scope.entries.map((entry) => entry.datasets), [['forum']])
 })
 
-test('what is only wanted takes no entry away, and is refused where none that takes part grants it', () => {
+test('a want excludes no entry, and is refused if no entry that takes part grants it', () => {
   const plain: ScopeEntry = { ...any, datasets: ['news'], fields: ['title'] }
   const rich: ScopeEntry = { ...any, datasets: ['forum'], fields: ['title', 'metadata'] }
   const wants = [['author', 'metadata']] as const

@@ -1,30 +1,35 @@
 import type { FieldPermission, Scope, ScopeEntry } from './scope.ts'
 
 /**
- * The one place that decides access. It turns an application's entries and what a request asks into a refusal or a
- * scope; search, catalog, documents, feed, live and analysis all read through that scope.
+ * The one place that decides access. It compiles the entries of an application and the demands of a request into a
+ * refusal or a scope. Search, catalog, documents, feed, live and analysis all read through that scope.
  *
  * Rules
- * 1. An entry takes part when it allows at least one of the named values of every dimension in which the request names
- *    any, and every field permission that the request's filters need. Entries are never combined to satisfy a need.
- * 2. No entry takes part: refused.
- * 3. A named value or field, or a want, that no entry taking part allows: refused, never silently dropped.
- * 4. Otherwise the scope is the entries that take part, each narrowed to the named values, less what is hidden.
+ * 1. An entry takes part if, in every dimension in which the request names values, it allows at least one of them, and if
+ *    it grants every field permission that the request's filters need. Entries are never combined to satisfy a need.
+ * 2. If no entry takes part, the request is refused.
+ * 3. If no entry that takes part allows a named value, a named field or a want, the request is refused. Nothing is
+ *    dropped silently.
+ * 4. Otherwise the scope consists of the entries that take part, each narrowed to the named values, without hidden
+ *    datasets.
  */
 export interface AccessRequest {
-  /** Values the request names; absent or null = the request does not restrict that dimension. */
+  /** The values that the request names. Absent or null means that it does not restrict that dimension. */
   readonly datasets?: readonly string[] | null
   readonly platforms?: readonly string[] | null
-  /** Only where naming a language or region outside the entitlement is an error (analysis); elsewhere it just narrows. */
+  /**
+   * Only for requests that must not name a language or region outside the entitlement (analysis). Elsewhere it only
+   * narrows.
+   */
   readonly languages?: readonly string[] | null
   readonly regions?: readonly string[] | null
-  /** Fields the request asks to have returned by name, each with the permissions that open it: any one of them does. */
+  /** The fields that the request names, each with the permissions that open it: any one of them suffices. */
   readonly fields?: readonly { readonly name: string; readonly openedBy: readonly FieldPermission[] }[]
-  /** Permissions the request's conditions need: each group is satisfied by any one of its members. */
+  /** The permissions that the request's conditions need. Any one permission of a group satisfies the group. */
   readonly needs?: readonly (readonly FieldPermission[])[]
-  /** Permissions that only what is counted or ordered by needs: some entry that takes part must grant each group. */
+  /** The permissions that counting or ordering needs: some entry that takes part must grant each group. */
   readonly wants?: readonly (readonly FieldPermission[])[]
-  /** Datasets that are being erased. They may be named, and nothing is found in them. */
+  /** Datasets that are being erased. A request may name them and finds nothing in them. */
   readonly hidden?: readonly string[]
 }
 
@@ -34,7 +39,7 @@ export type Access =
       readonly allowed: false
       readonly reason: string
       readonly path: string | null
-      /** The permissions of which one is needed and none is granted. */
+      /** The permissions of which at least one is needed and none is granted. */
       readonly missing?: readonly FieldPermission[]
     }
 
@@ -73,7 +78,7 @@ export function compileScope(entries: readonly ScopeEntry[], request: AccessRequ
   return { allowed: true, scope: { entries: applicable.map((entry) => narrow(entry, request)) } }
 }
 
-/** No dataset has this id: an entry that all datasets are hidden of opens nothing, and is one like any other. */
+/** No dataset has this ID. An entry whose datasets are all hidden gets it: it opens nothing and stays a normal entry. */
 const noDataset = ['']
 
 const singular: Record<Dimension, string> = {
@@ -109,7 +114,10 @@ function narrow(entry: ScopeEntry, request: AccessRequest): ScopeEntry {
   }
 }
 
-/** Why no entry takes part: the first of what is named that none allows, and only then what none allows together. */
+/**
+ * Returns why no entry takes part: the first named value that no entry allows, or else that no entry allows all of them
+ * together.
+ */
 function refusalOf(
   entries: readonly ScopeEntry[],
   request: AccessRequest,

@@ -1,41 +1,41 @@
-import type { ErrorCode } from '../errors.ts'
+import type { ErrorCode } from '../platform/errors.ts'
 import { inFlightMaxOf, rateOf } from './policy-limits.ts'
 import type { Principal, PrincipalOf } from './principal.ts'
 import type { Rate } from './rate-limits.ts'
 import type { Role } from './roles.ts'
 
-/** What differs between kinds of credentials. Nothing else asks which kind one is of. */
+/** The differences between kinds of credentials. Only this table knows them. */
 interface Kind<Who extends Principal> {
   /** The readable start of its secrets says what they are for, and lets secret scanners find leaks. */
   readonly prefix: string
-  /** What it opens: these paths, and all below them. */
+  /** The paths that it opens, with all paths below them. */
   readonly paths: readonly string[]
-  /** As people call it, with its article. */
+  /** Its name for people, with the article. */
   readonly name: string
-  /** What is to be done where it is missing or wrong. */
+  /** The remedy if it is missing or wrong. */
   readonly refusal: string
-  /** What any of its routes can answer with, before it is even looked at what is asked. */
+  /** The codes with which any of its routes can answer before the request itself is checked. */
   readonly errors: readonly ErrorCode[]
-  /** Whether the store has any of it. What comes from elsewhere is given to the `Authenticator`. */
+  /** Whether the store has credentials of this kind. Others are passed to the `Authenticator`. */
   readonly isStored: boolean
-  /** What it asks for is worked on beside all that others ask for, so that an operator can act when those are too many. */
+  /** Its requests have permits of their own, so that an operator can act during an overload. */
   readonly isOperator: boolean
-  /** What it may do of what its paths have: every route there says which role it needs. Null where all may do the same. */
+  /** Returns its role, which decides which routes of its paths it may use. Null if the kind has no roles. */
   readonly role: ((who: Who) => Role) | null
-  /** Who asks, whichever of its keys is used: limits and idempotency keys are the caller's. */
+  /** Returns the caller, the same for all its keys. Limits and idempotency keys belong to the caller. */
   caller(who: Who): string
-  /** How often, and how many at once; null where nothing limits it. */
+  /** Returns its rate and the limit of concurrent requests; null if it has none. */
   limits(who: Who): Limits | null
-  /** The application whose use is counted, by day and operation; null where nobody's is. */
+  /** Returns the application whose use is counted by day and operation; null if none. */
   counted(who: Who): string | null
-  /** Who it was, for the log. */
+  /** Returns the caller's fields for the log. */
   logged(who: Who): Readonly<Record<string, string>>
 }
 
 export interface Limits {
   readonly rate: Rate | null
   readonly inFlightMax: number
-  /** What sets `inFlightMax`; null where nothing does. */
+  /** The setting that sets `inFlightMax`; null if there is none. */
   readonly setting: string | null
 }
 
@@ -45,8 +45,8 @@ export const credentialKinds = {
   consumer: {
     prefix: 'tmc_',
     paths: ['/v1', '/mcp'],
-    name: 'a consumer API key',
-    refusal: 'send "Authorization: Bearer tmc_…" with a valid consumer API key',
+    name: 'an application key',
+    refusal: 'send "Authorization: Bearer tmc_…" with a valid application key',
     errors: ['unauthorized', 'rate_limit_exceeded', 'overloaded'],
     isStored: true,
     isOperator: false,
@@ -82,7 +82,7 @@ export const credentialKinds = {
     prefix: 'tma_',
     paths: ['/admin/v1', '/metrics'],
     name: 'an admin token',
-    // One that an operator sets may begin in any way.
+    // The configured token may have any form.
     refusal: 'send "Authorization: Bearer …" with a valid admin token',
     errors: ['unauthorized', 'role_denied', 'overloaded'],
     isStored: true,
@@ -97,10 +97,10 @@ export const credentialKinds = {
 
 export type CredentialKind = Principal['kind']
 
-/** The kind of whoever it is, so that it can be asked about them. */
+/** Returns the kind of a principal. */
 export const kindOf = ({ kind }: Principal): Kind<Principal> => credentialKinds[kind] as unknown as Kind<Principal>
 
-/** What opens a path; null where nothing is needed. */
+/** Returns the kind of credential that opens a path; null if none is needed. */
 export function credentialAt(path: string): CredentialKind | null {
   const kinds = Object.keys(credentialKinds) as CredentialKind[]
   const isBelow = (above: string): boolean => path === above || path.startsWith(`${above}/`)

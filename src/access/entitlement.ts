@@ -1,6 +1,5 @@
-import type { Static } from 'typebox'
-import { Type } from '../schema-types.ts'
-import { choices, laterThan, named, printablePattern, storedLanguage } from '../validation.ts'
+import { type Static, Type } from 'typebox'
+import { choices, laterThan, named, printablePattern, storedLanguage } from '../platform/validation.ts'
 import { fieldPermissions } from './scope.ts'
 
 const code = (description: string) =>

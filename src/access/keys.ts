@@ -8,18 +8,18 @@ export interface MadeKey {
   /** Shown once. */
   readonly secret: string
   readonly hash: string
-  /** What lists show of it. */
+  /** The part that lists show. */
   readonly prefix: string
 }
 
-/** 40 characters of 5 bits: 200 bits of chance. */
+/** 40 characters of 5 bits: 200 random bits. */
 export function makeKey(kind: CredentialKind): MadeKey {
   let secret: string = credentialKinds[kind].prefix
   for (const byte of randomBytes(secretLength)) secret += alphabet[byte & 31]
   return { secret, hash: hashKey(secret), prefix: secret.slice(0, 8) }
 }
 
-/** A plain SHA-256 is enough: the secret is 200 random bits, so there is nothing to guess slowly. */
+/** A plain SHA-256 is enough: the secret has 200 random bits, so guessing is hopeless at any speed. */
 export function hashKey(secret: string): string {
   return hash('sha256', secret)
 }

@@ -1,6 +1,6 @@
 import type { AnalysisType } from './analysis-types.ts'
 
-/** What applies where an application's policy is silent. */
+/** The values that apply if an application's policy sets none. */
 export const policyDefaults = {
   requestsPerSecond: 50,
   inFlight: 32,

@@ -1,13 +1,12 @@
-import type { Static } from 'typebox'
-import { Type } from '../schema-types.ts'
-import { choices, named } from '../validation.ts'
+import { type Static, Type } from 'typebox'
+import { choices, named } from '../platform/validation.ts'
 import { analysisTypes } from './analysis-types.ts'
 import type { quotaOperations } from './operations.ts'
 import { policyDefaults } from './policy-defaults.ts'
 
 const count = (description: string, least = 0) => Type.Integer({ minimum: least, maximum: 1_000_000_000, description })
 
-/** What takes one of each. Each counts its own paths alone: `search` is no sum of the others. */
+/** The operations that take a unit of each quota. Each counts only its own paths: `search` is not the sum of the others. */
 const quotaPaths: Readonly<Record<QuotaName, string>> = {
   search: '`POST /v1/search` and `POST /v1/contents/search`, whatever their `mode`',
   search_history: '`POST /v1/search/history`',
@@ -59,7 +58,7 @@ export const Policy = named(
             {
               additionalProperties: false,
               description:
-                'Each quota counts only its own paths: to limit all searches, set `search`, `search_history`, `search_keyword`, `search_vector` and `search_hybrid`.',
+                'Each quota counts only its own paths, and every request from the moment its work begins, also if it then fails with a 503; refused requests are not counted. To limit all searches, set `search`, `search_history`, `search_keyword`, `search_vector` and `search_hybrid`.',
             },
           ),
         ),

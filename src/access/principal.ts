@@ -12,7 +12,7 @@ export interface Consumer {
   readonly entitlements: readonly (EntitlementInput & { entitlement_id: string })[]
   /** The same entitlements in the form that `compileScope` takes. */
   readonly entries: readonly ScopeEntry[]
-  /** Datasets that are being erased: the entries may name them, but nobody reads what is in them. */
+  /** Datasets that are being erased. Entries may name them, but their documents are not readable. */
   readonly hiddenDatasets: readonly string[]
 }
 
@@ -27,23 +27,23 @@ export interface Collector {
 
 export interface Admin {
   readonly kind: 'admin'
-  /** Null of the token that is set or kept in the data folder: it is no key of the store. */
+  /** Null for the token from the settings or the data folder, which is not a key of the store. */
   readonly keyId: string | null
-  /** What people call whoever has the token; null where it has no name. */
+  /** The name of the token's holder; null if it has none. */
   readonly name: string | null
   readonly role: Role
 }
 
-/** Who makes a request, as far as the rest of the code needs to know. */
+/** The caller of a request, as far as the rest of the code needs to know. */
 export type Principal = Consumer | Collector | Admin
 
 export type PrincipalOf<Kind extends Principal['kind']> = Extract<Principal, { kind: Kind }>
 
-/** Whose key it is: `kind` is that of the credential. One of a newer version may not be known. */
+/** The owner of a key. `kind` is the kind of the credential; one of a newer release may be unknown. */
 export interface OwnerId {
   readonly kind: string
   readonly id: string
 }
 
-/** The owner of a key, with all that the key stands for. */
+/** The owner of a key, with all rights of the key. */
 export type KeyOwner = Omit<Consumer, 'keyId'> | Omit<Collector, 'keyId'> | Omit<Admin, 'keyId'>

@@ -57,12 +57,12 @@ test('after the seconds in Retry-After a request passes, and what is said to rem
         assert.ok(Number.isInteger(state.resetSeconds) && state.resetSeconds >= 0)
       }
     }),
-    // Ten seconds later the token was short of one by the rounding of the times.
+    // Ten seconds later the token was incomplete because of the rounding of times.
     { examples: [[{ perSecond: 0.1, burst: 1 }, [1.8307218851987276e-8, 0, 0]]] },
   )
 })
 
-test('one token a day comes after a day, however often it is asked for', () => {
+test('a bucket of one token a day fills after a day, however often it is used', () => {
   const limits = new RateLimits()
   const slow: Rate = { perSecond: 1 / 86_400, burst: 1 }
   assert.ok(limits.take('a', slow, 0).allowed)
@@ -88,7 +88,7 @@ test('a smaller burst holds from the next request on', () => {
   assert.deepEqual([state.allowed, state.remaining], [true, 1])
 })
 
-test('what another application may does not make an empty bucket be forgotten', () => {
+test('the rate of another application does not cause an empty bucket to be forgotten', () => {
   const limits = new RateLimits()
   const slow = { perSecond: 0.001, burst: 1 }
   assert.ok(limits.take('slow', slow, 0).allowed)

@@ -1,6 +1,7 @@
 /**
- * A token bucket per application: `burst` requests at once after a pause, `perSecond` sustained. Chosen over two fixed
- * windows (what rate-limiter-flexible calls bursty), which let twice the rate through around the turn of a window.
+ * A token bucket for each application: `burst` requests at once after a pause, `perSecond` sustained. Two fixed windows
+ * (rate-limiter-flexible calls them bursty) were rejected, because they allow twice the rate around the change of a
+ * window.
  */
 export interface Rate {
   readonly perSecond: number
@@ -21,33 +22,23 @@ export interface Bucket {
   readonly updatedMs: number
 }
 
-/** Who takes a request's token: in this process, or in the store where several processes share it. */
+/** Takes the tokens of requests: in this process, or in the store if several processes share it. */
 export interface Rates {
-  /** A promise only where somebody else must be asked. */
+  /** Returns a promise only if the store must be asked. */
   take(name: string, rate: Rate): RateState | Promise<RateState>
 }
 
-export interface TokenRequest {
-  readonly wanted: number
-  /** For requests that are still to come: of these, no more than half of what is left, so that others find some too. */
-  readonly ahead?: number
-  /** Taken before, and not needed. */
-  readonly returned?: number
-}
-
-/** As many whole tokens as there are, up to what is wanted. A bucket that is not known is full. */
-export function takeTokens(
+/** Takes one token if a whole one is left. An unknown bucket is full. */
+export function takeToken(
   bucket: Bucket | null,
   rate: Rate,
-  { wanted, ahead = 0, returned = 0 }: TokenRequest,
   nowMs: number,
-): { readonly granted: number; readonly bucket: Bucket } {
-  const tokens = bucket === null ? rate.burst : Math.min(rate.burst, tokensAt(bucket, rate, nowMs) + returned)
-  const needed = Math.min(wanted, Math.floor(tokens))
-  const granted = needed + Math.min(ahead, Math.floor((tokens - needed) / 2))
-  // Clocks of several processes differ a little: time never goes back for a bucket, or it would fill twice.
+): { readonly taken: boolean; readonly bucket: Bucket } {
+  const tokens = bucket === null ? rate.burst : tokensAt(bucket, rate, nowMs)
+  const taken = tokens >= 1
+  // The clocks of processes differ slightly. Time never goes back for a bucket, or it would fill twice.
   const updatedMs = Math.max(nowMs, bucket?.updatedMs ?? nowMs)
-  return { granted, bucket: { tokens: tokens - granted, updatedMs } }
+  return { taken, bucket: { tokens: taken ? tokens - 1 : tokens, updatedMs } }
 }
 
 export function rateState(allowed: boolean, tokens: number, rate: Rate): RateState {
@@ -59,35 +50,35 @@ export function rateState(allowed: boolean, tokens: number, rate: Rate): RateSta
   }
 }
 
-/** Idle buckets are full ones, so forgetting them changes nothing; from this many on they are looked for. */
+/** A bucket that is idle becomes full, so forgetting it changes nothing. From this number on, full buckets are removed. */
 const bucketsMax = 50_000
 
-/** The buckets of a store that one process serves. */
+/** The buckets of a store that is served by one process. */
 export class RateLimits implements Rates {
   #buckets = new Map<string, Bucket & { readonly rate: Rate }>()
   #forgetFrom = bucketsMax
 
-  /** `nowMs` comes from a clock that never steps back: a wall clock set back and on again would fill twice. */
+  /** `nowMs` comes from a monotonic clock: a wall clock set back and forward again would fill a bucket twice. */
   take(name: string, rate: Rate, nowMs: number = performance.now()): RateState {
     const known = this.#buckets.get(name)
     if (known === undefined && this.#buckets.size >= this.#forgetFrom) this.#forgetFull(nowMs)
-    const { granted, bucket } = takeTokens(known ?? null, rate, { wanted: 1 }, nowMs)
+    const { taken, bucket } = takeToken(known ?? null, rate, nowMs)
     this.#buckets.set(name, { ...bucket, rate })
-    return rateState(granted === 1, bucket.tokens, rate)
+    return rateState(taken, bucket.tokens, rate)
   }
 
   #forgetFull(nowMs: number): void {
     for (const [name, bucket] of this.#buckets) {
       if (tokensAt(bucket, bucket.rate, nowMs) >= bucket.rate.burst) this.#buckets.delete(name)
     }
-    // Where most are in use, looking again at every new one would cost more than it frees.
+    // If most buckets are in use, a scan for each new one would cost more than it frees.
     this.#forgetFrom = Math.max(bucketsMax, this.#buckets.size * 2)
   }
 }
 
 /**
- * So little below a whole number of tokens it is that number: who waited as long as `Retry-After` said has the token. Never
- * down: asked often enough, a slow bucket would not fill at all.
+ * A number of tokens this close below a whole number is rounded up, so that a client that waited for `Retry-After` gets
+ * its token. It is never rounded down: with frequent requests a slow bucket would then never fill.
  */
 const rounding = 1e-6
 

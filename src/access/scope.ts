@@ -1,18 +1,18 @@
-/**
- * What a request may read, as every reader applies it.
- *
- * A scope is a union of entries. A document is visible when at least one entry matches it in everything
- * (dataset, platform, language, region, publication time); its readable fields are the union of the fields of the
- * entries that match it. Nothing outside `compile-scope.ts` makes a scope, and no reader widens one.
- *
- * A version is readable by its own language, or by the document's where it has none, and by its document in all else: an
- * earlier text in another language is as hidden as a document in that language, and the current one may be hidden where
- * an earlier one is not.
- */
+import type { FieldPermission } from '../document/fields.ts'
 
-/** The field permissions an entitlement entry can grant. Everything else of a document comes with any entry. */
-export const fieldPermissions = ['title', 'body', 'author', 'metadata', 'facts', 'metrics'] as const
-export type FieldPermission = (typeof fieldPermissions)[number]
+export { type FieldPermission, fieldPermissions } from '../document/fields.ts'
+
+/**
+ * A scope: what a request may read, as every reader applies it.
+ *
+ * A scope is a union of entries. A document is visible when at least one entry matches it in every dimension (dataset,
+ * platform, language, region, publication time). Its readable fields are the union of the fields of the matching entries.
+ * Only `compile-scope.ts` makes a scope, and no reader widens one.
+ *
+ * A version is readable by its own language, or by that of the document if it has none, and in all else by its document.
+ * So an earlier text in a hidden language is hidden like a document in that language, and the current version may be
+ * hidden while an earlier one is not.
+ */
 
 /** `null` means "any". Times are milliseconds since 1970, `publishedFrom` inclusive, `publishedTo` exclusive. */
 export interface ScopeEntry {
@@ -38,7 +38,7 @@ export interface ScopedDocument {
   readonly publishedAt: number | null
 }
 
-/** The language that a version is readable by. */
+/** Returns the language that decides who may read a version. */
 export const versionLanguage = (own: string | null, ofDocument: string | null): string | null => own ?? ofDocument
 
 /** An entry that restricts languages, regions or times never matches a document that lacks that value. */
@@ -54,14 +54,14 @@ function entryMatches(entry: ScopeEntry, document: ScopedDocument): boolean {
   return entry.publishedTo === null || document.publishedAt < entry.publishedTo
 }
 
-/** The fields of one document that the scope opens; `null` when the document is not visible at all. */
+/** Returns the fields of a document that the scope opens; `null` if the document is not visible. */
 export function readableFields(scope: Scope, document: ScopedDocument): ReadonlySet<FieldPermission> | null {
   const [first, ...others] = scope.entries.filter((entry) => entryMatches(entry, document))
   if (first === undefined) return null
   return others.length === 0 ? fieldsOf(first) : new Set([first, ...others].flatMap((entry) => entry.fields))
 }
 
-/** Of an entry, made once: hundreds of documents of a search are open by the same one. */
+/** The fields of an entry. The set is made once, because one entry opens hundreds of documents of a search. */
 function fieldsOf(entry: ScopeEntry): ReadonlySet<FieldPermission> {
   let fields = fieldSets.get(entry)
   if (fields === undefined) {

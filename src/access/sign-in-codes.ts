@@ -1,11 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto'
 
-/** Time enough to change to a browser; an address that was left in a terminal's history opens nothing. */
+/** Long enough to change to a browser. An older address in a terminal's history opens nothing. */
 const validMs = 60 * 60_000
 
 /**
- * One-time codes that stand for a key, so that an address can sign somebody in without having the key in it. They are
- * known to this process alone, and gone with it.
+ * One-time codes that stand for a key, so that a link can sign somebody in without containing the key. They are kept only
+ * in the memory of this process.
  */
 export class SignInCodes {
   readonly #keys = new Map<string, { readonly key: string; readonly until: number }>()
@@ -22,7 +22,7 @@ export class SignInCodes {
     return code
   }
 
-  /** The key, once; null when the code was used, is too old, or never was. */
+  /** Returns the key, once; null if the code is unknown, used or expired. */
   redeem(code: string): string | null {
     const name = digest(code)
     const found = this.#keys.get(name)
@@ -31,5 +31,5 @@ export class SignInCodes {
   }
 }
 
-/** What is looked up is not what was sent: how long it takes says nothing of codes that are near it. */
+/** Codes are looked up by their digest, so that the time of a lookup reveals nothing about similar codes. */
 const digest = (code: string): string => createHash('sha256').update(code).digest('hex')

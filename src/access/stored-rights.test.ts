@@ -21,7 +21,7 @@ const whole = {
   fields: ['title', 'body'],
 }
 
-test('what was written is read as it was', () => {
+test('stored rights are read unchanged', () => {
   const policy = {
     analysis_enabled: true,
     requests_per_second: 0.5,
@@ -43,19 +43,19 @@ test('bounds that were others once are no reason to refuse', () => {
 
 test('each fault is named, and nothing unreadable is taken for "any"', () => {
   const entitlements: [unknown, string][] = [
-    [{ ...whole, published_from: 'yesterday' }, 'published_from is no time'],
-    [{ ...whole, published_to: null }, 'published_to is no text'],
-    [{ ...whole, platforms: null }, 'platforms is no list'],
-    [{ ...whole, languages: 'en' }, 'languages is no list'],
-    [{ ...whole, regions: [null] }, 'regions.0 is no text'],
-    [{ ...whole, fields: { body: true } }, 'fields is no list'],
+    [{ ...whole, published_from: 'yesterday' }, 'published_from is not a time'],
+    [{ ...whole, published_to: null }, 'published_to is not a text'],
+    [{ ...whole, platforms: null }, 'platforms is not a list'],
+    [{ ...whole, languages: 'en' }, 'languages is not a list'],
+    [{ ...whole, regions: [null] }, 'regions.0 is not a text'],
+    [{ ...whole, fields: { body: true } }, 'fields is not a list'],
     [{ ...whole, authors: ['x'] }, 'authors is not known to this version'],
     [JSON.parse('{"datasets":["a"],"__proto__":{}}'), '__proto__ is not known to this version'],
     [{ datasets: ['a'], toString: 'x' }, 'toString is not known to this version'],
     [{ platforms: ['rss'] }, 'datasets is missing'],
-    [[], 'it is no object'],
-    [null, 'it is no object'],
-    ['news', 'it is no object'],
+    [[], 'it is not an object'],
+    [null, 'it is not an object'],
+    ['news', 'it is not an object'],
   ]
   for (const [value, fault] of entitlements) {
     assert.equal(entitlementFault(value), fault)
@@ -63,10 +63,10 @@ test('each fault is named, and nothing unreadable is taken for "any"', () => {
   }
   const policies: [unknown, string][] = [
     [{ analysis_enabled: 'false' }, 'analysis_enabled is neither true nor false'],
-    [{ burst: '5' }, 'burst is no number'],
-    [{ daily_quotas: { search: null } }, 'daily_quotas.search is no number'],
+    [{ burst: '5' }, 'burst is not a number'],
+    [{ daily_quotas: { search: null } }, 'daily_quotas.search is not a number'],
     [{ daily_quotas: { baking: 5 } }, 'daily_quotas.baking is not known to this version'],
-    [{ live: [] }, 'live is no object'],
+    [{ live: [] }, 'live is not an object'],
   ]
   for (const [value, fault] of policies) assert.equal(policyFault(value), fault)
   for (const json of ['', '{', 'null', '"news"', '[1]', '{}']) {
@@ -74,9 +74,9 @@ test('each fault is named, and nothing unreadable is taken for "any"', () => {
   }
   assert.equal(roleFault({ role: 'operator' }), null)
   const roles: [unknown, string][] = [
-    [null, 'it is no object'],
+    [null, 'it is not an object'],
     [{}, 'role is missing'],
-    [{ role: null }, 'role is no text'],
+    [{ role: null }, 'role is not a text'],
     [{ role: 'emperor' }, 'role is not known to this version'],
     [{ role: 'owner', of: ['news'] }, 'of is not known to this version'],
   ]

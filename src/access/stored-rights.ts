@@ -1,16 +1,16 @@
-import { parseTime } from '../time.ts'
+import { parseTime } from '../platform/time.ts'
 import type { EntitlementInput } from './entitlement.ts'
 import { quotaOperations } from './operations.ts'
 import type { Policy, QuotaName } from './policy.ts'
 import { isRole, type Role } from './roles.ts'
 
 /**
- * Rights as they stand in the store. They were checked when they were written; but a hand in the database, a damaged disk
- * or a newer version may have left what this one cannot read, and what is not understood must not be taken for "any".
- * Only the shape is looked at (types, times, no unknown name): bounds may have been others when it was written.
+ * Rights as they are in the store. They were checked when they were written. But an edit in the database, a damaged disk
+ * or a newer release may have left values that this release cannot read, and such a value must not be taken for "any".
+ * Only the form is checked (types, times, no unknown name), because limits may have differed when it was written.
  *
- * The shapes stand here a second time, held to the schemas by the compiler: loading the schemas' library would take most
- * of the start of every thread that reads the store.
+ * The form is written here a second time, and the compiler compares it with the schemas. Loading the schemas' library
+ * would take most of the start time of every thread that reads the store.
  */
 type Shape =
   | 'text'
@@ -95,7 +95,7 @@ export function storedEntitlement(json: string, entitlementId: string): Entitlem
   return read(json, entitlementFault, `entitlement ${entitlementId}`) as EntitlementInput
 }
 
-/** Null: every dataset. */
+/** Null means every dataset. */
 export function storedDatasets(json: string | null, collectorId: string): readonly string[] | null {
   const fault = (value: unknown) => shapeFault(['text'], value, '')
   return json === null ? null : (read(json, fault, `list of datasets of ${collectorId}`) as string[])
@@ -125,18 +125,18 @@ function shapeFault(shape: Shape, value: unknown, path: string): string | null {
   const here = path === '' ? 'it' : path
   switch (shape) {
     case 'text':
-      return typeof value === 'string' ? null : `${here} is no text`
+      return typeof value === 'string' ? null : `${here} is not a text`
     case 'time':
-      if (typeof value !== 'string') return `${here} is no text`
-      return parseTime(value) === null ? `${here} is no time` : null
+      if (typeof value !== 'string') return `${here} is not a text`
+      return parseTime(value) === null ? `${here} is not a time` : null
     case 'switch':
       return typeof value === 'boolean' ? null : `${here} is neither true nor false`
     case 'number':
-      return Number.isFinite(value) ? null : `${here} is no number`
+      return Number.isFinite(value) ? null : `${here} is not a number`
   }
   if ('fields' in shape) {
     const { required, fields } = shape
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return `${here} is no object`
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return `${here} is not an object`
     const missing = required.find((name) => !Object.hasOwn(value, name))
     if (missing !== undefined) return `${below(path, missing)} is missing`
     return firstFault(Object.entries(value), ([name, one]) =>
@@ -145,7 +145,7 @@ function shapeFault(shape: Shape, value: unknown, path: string): string | null {
         : `${below(path, name)} is not known to this version`,
     )
   }
-  if (!Array.isArray(value)) return `${here} is no list`
+  if (!Array.isArray(value)) return `${here} is not a list`
   return firstFault(value, (one, i) => shapeFault(shape[0], one, below(path, String(i))))
 }
 

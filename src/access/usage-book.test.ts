@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { TidemarkError } from '../errors.ts'
-import type { Incidents } from '../incidents.ts'
+import { TidemarkError } from '../platform/errors.ts'
+import type { Incidents } from '../platform/incidents.ts'
 import type { OpenStore } from '../storage/open-store.ts'
 import { openSqliteStore } from '../storage/sqlite/open-sqlite-store.ts'
 import type { AccessStore } from './access-store.ts'
@@ -12,7 +12,7 @@ import type { Policy } from './policy.ts'
 import type { Consumer } from './principal.ts'
 import { UsageBook } from './usage-book.ts'
 
-/** Against the real store: that exactly the limit is taken is its promise as much as the book's. */
+/** With the real store, because the exact limit depends on both. */
 const folder = mkdtempSync(join(tmpdir(), 'tidemark-usage-'))
 let open: OpenStore
 
@@ -35,7 +35,7 @@ const consumer = (applicationId: string, policy: Policy = {}): Consumer => ({
   hiddenDatasets: [],
 })
 
-/** The real store, of which one method fails while `broken` says so. */
+/** The real store with one method that fails while `broken` returns true. */
 const failing = (
   method: keyof AccessStore,
   broken: () => boolean,
@@ -84,7 +84,7 @@ test('a unit is of a day, an operation and an application', async () => {
   await book.close()
 })
 
-test('what has no limit is counted too, and reported exactly before, while and after it is written', async () => {
+test('use without a limit is counted too, and reported exactly before, during and after its write', async () => {
   const book = new UsageBook(open.store.access, noError)
   const free = consumer('free')
   for (let i = 1; i <= 300; i++) {
@@ -98,17 +98,17 @@ test('what has no limit is counted too, and reported exactly before, while and a
   await again.close()
 })
 
-test('what is counted is written within a second, and what comes after it ten seconds later', async (t) => {
+test('the first counts are written within a second, and later ones ten seconds after them', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] })
   const book = new UsageBook(open.store.access, noError)
   let at = now
-  /** How many are written after so many seconds more, one counted in each of them. */
+  /** Returns how many are written after so many more seconds, with one counted in each second. */
   const writtenAfter = async (seconds: number): Promise<number> => {
     for (let i = 0; i < seconds; i++) {
       book.count('resting', 'account.read', now)
       t.mock.timers.tick(1000)
       at += 1500
-      // What was read so long ago is read again, and only after what is being written.
+      // A count this old is read again, after the current write has ended.
       await book.today('resting', at)
     }
     return (await open.store.access.usageOf('resting', '2026-11-15'))[0]?.used ?? 0
@@ -119,7 +119,7 @@ test('what is counted is written within a second, and what comes after it ten se
   await book.close()
 })
 
-test('what could not be written is kept, reported, and written later', async () => {
+test('counts that could not be written are kept, reported, and written later', async () => {
   let broken = true
   const errors: unknown[] = []
   const access = failing('recordUse', () => broken)

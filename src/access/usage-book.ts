@@ -1,20 +1,19 @@
-import { isStorageFull } from '../errors.ts'
-import type { Incidents } from '../incidents.ts'
-import { secondsToNextUtcDay, utcDay } from '../time.ts'
+import { isStorageFull } from '../platform/errors.ts'
+import type { Incidents } from '../platform/incidents.ts'
+import { secondsToNextUtcDay, utcDay } from '../platform/time.ts'
 import type { AccessStore, QuotaResult, QuotaTake, UsageCount } from './access-store.ts'
 import type { Operation } from './operations.ts'
 import { dailyLimitOf } from './policy-limits.ts'
 import type { Consumer } from './principal.ts'
 
 /**
- * Counts without a limit and key uses are written within a second, and the next ones ten seconds later: with every write the
- * readers of an SQLite file give back what they have of it as memory, which is a fifth of what a hybrid search costs them
- * among a million chunks.
+ * Counts without a limit and uses of keys are written within a second, and the following ones ten seconds later. Each
+ * write makes the readers of an SQLite file drop their memory map, which slows the searches that follow.
  */
 const lookEveryMs = 1000
 const looksOfRest = 9
 
-/** How old what the store said may be when it is reported. */
+/** How long a count read from the store may be reported. */
 const storedKeptMs = 1000
 const readAttemptsMax = 3
 
@@ -25,25 +24,25 @@ export type QuotaDecision =
   | { readonly taken: false; readonly limit: number; readonly retryAfterSeconds: number }
 
 /**
- * Counts what applications do. Where a policy sets a daily limit, the unit is taken in the store before the work, so
- * that the limit is exact however many processes race; takes that arrive while one is being written share the next
- * transaction. Without a limit the count is only for reporting and is written every ten seconds.
+ * Counts the use of applications. If a policy sets a daily limit, the unit is taken in the store before the work, so that
+ * the limit is exact with any number of processes. Takes that arrive during a write share the next transaction (group
+ * commit). A count without a limit is only reported, and is written every ten seconds.
  *
- * While the store has no room for a write, which is no reason to refuse a reader, units are taken by what is known here
- * and written when there is room: exact for one process, for several each may give out what is left.
+ * While the store is full, readers are still served: units are taken by the counts in memory and written when there is
+ * room. That is exact for one process. Each of several processes may give out the remaining units.
  */
 export class UsageBook {
   #store: AccessStore
   /** By application and day, then by operation. */
   #counts = new Map<string, Map<string, Counted>>()
-  /** What the store said last, by application and day; forgotten when anything is written there, and after a second. */
+  /** The last counts of the store, by application and day. Forgotten after each write there, and after a second. */
   #stored = new Map<string, { readonly readAt: number; readonly use: Readonly<Record<string, number>> }>()
-  /** Counts writes, so that what was read across one is not remembered. */
+  /** The number of writes, so that a result read during a write is not remembered. */
   #writes = 0
   #keyUses = new Map<string, number>()
   #waiting: { take: QuotaTake; resolve: (result: QuotaResult) => void; reject: (error: unknown) => void }[] = []
   #isTaking = false
-  /** Units were taken that could not be written. */
+  /** Whether units were taken that are not written yet. */
   #owesUnits = false
   #timer: NodeJS.Timeout
   #flushing: Promise<void> = Promise.resolve()
@@ -64,12 +63,12 @@ export class UsageBook {
     this.#keyUses.set(keyId, nowMs)
   }
 
-  /** Counts what has no limit. */
+  /** Counts a use that has no limit. */
   count(applicationId: string, operation: Operation, nowMs: number): void {
     this.#count({ applicationId, operation, day: utcDay(nowMs), count: 1 })
   }
 
-  /** Takes one unit of the operation's daily quota, or counts it where there is no limit. */
+  /** Takes one unit of the operation's daily quota, or only counts the use if there is no limit. */
   async take(consumer: Consumer, operation: Operation, nowMs: number): Promise<QuotaDecision> {
     const limit = dailyLimitOf(consumer.policy, operation)
     const day = utcDay(nowMs)
@@ -85,8 +84,8 @@ export class UsageBook {
   }
 
   /**
-   * Today's use per operation: what this process counted is exact, what others counted some ten seconds old. Asking the
-   * store each time would make it the dearest part of a GET /v1/account by far.
+   * Returns today's use by operation. The counts of this process are exact; those of others are about ten seconds old.
+   * Reading the store each time would dominate the cost of GET /v1/account.
    */
   today(applicationId: string, nowMs: number): Promise<Record<string, number>> {
     return this.#usedOn(applicationId, utcDay(nowMs), nowMs)
@@ -102,7 +101,7 @@ export class UsageBook {
         const rows = await this.#store.usageOf(applicationId, day)
         stored = { readAt: nowMs, use: Object.fromEntries(rows.map(({ operation, used }) => [operation, used])) }
         if (writes === this.#writes) this.#stored.set(name, stored)
-        // Read across a write: it may hold the counts that were on their way, or not.
+        // The read overlapped a write, so it may or may not include the counts being written.
         else if (attempt < readAttemptsMax) continue
       }
       const use = { ...stored.use }
@@ -113,7 +112,7 @@ export class UsageBook {
     }
   }
 
-  /** What could not be written is kept for the next time. */
+  /** Counts that could not be written are kept for the next flush. */
   flush(): Promise<void> {
     this.#flushing = this.#flushing.then(async () => {
       if (this.#counts.size === 0 && this.#keyUses.size === 0) return
@@ -178,7 +177,7 @@ export class UsageBook {
   async #takeWaiting(): Promise<void> {
     this.#isTaking = true
     while (this.#waiting.length > 0) {
-      // What the store does not know yet must not be given out again.
+      // Units that the store does not know yet must not be given out again.
       if (this.#owesUnits) await this.flush()
       const group = this.#waiting
       this.#waiting = []
@@ -188,7 +187,7 @@ export class UsageBook {
         for (const [i, { resolve }] of group.entries()) resolve(results[i]!)
       } catch (error) {
         if (isStorageFull(error)) this.#incidents.failed('usage', error)
-        // One after the other, so that each sees what the one before has taken.
+        // One after the other, so that each sees the units taken before it.
         for (const { take, resolve, reject } of group) {
           if (isStorageFull(error)) await this.#takeUnwritten(take).then(resolve, reject)
           else reject(error)

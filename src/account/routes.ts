@@ -1,4 +1,6 @@
+import { Type } from 'typebox'
 import { EntitlementInput } from '../access/entitlement.ts'
+import { usageInWords } from '../access/operations.ts'
 import { Policy } from '../access/policy.ts'
 import { inFlightMaxOf, rateOf } from '../access/policy-limits.ts'
 import type { Consumer } from '../access/principal.ts'
@@ -6,9 +8,8 @@ import type { Scope, ScopeEntry } from '../access/scope.ts'
 import type { UsageBook } from '../access/usage-book.ts'
 import { consumerOf, scopeOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed-app.ts'
-import { Type } from '../schema-types.ts'
-import { formatTime, utcDay } from '../time.ts'
-import { dateTime, named, noFields, orNull } from '../validation.ts'
+import { formatTime, utcDay } from '../platform/time.ts'
+import { dateTime, named, noFields, orNull } from '../platform/validation.ts'
 
 const Account = named(
   'Account',
@@ -48,7 +49,8 @@ const Account = named(
         day: Type.String({ description: 'The UTC day being counted.' }),
         operations: Type.Record(Type.String(), Type.Integer(), {
           description:
-            'Successful requests today, by operation; a request repeated with its `Idempotency-Key` counts once. Quotas and operations correspond by name: the quota `changes` counts `changes.read`, `export` counts `export.read`, `search_keyword` counts `search.keyword`.',
+            `Requests today, by operation. ${usageInWords} ` +
+            'Quotas and operations correspond by name: the quota `changes` counts `changes.read`, `export` counts `export.read`, `search_keyword` counts `search.keyword`.',
         }),
       }),
     ),
@@ -89,7 +91,10 @@ export function accountRoutes(app: TypedApp, parts: AccountParts): void {
     ])
     return { profiles, times }
   }
-  /** Asked once for what a key is remembered to open, for half a second at most, and forgotten with what operators change. */
+  /**
+   * The content that a scope opens, read once for as long as the key is remembered: half a second, or until an operator
+   * changes it.
+   */
   const known = new WeakMap<readonly ScopeEntry[], Promise<KnownContent>>()
   const contentOf = (consumer: Consumer): Promise<KnownContent> => {
     const { entries } = consumer

@@ -1,30 +1,33 @@
+import type { TProperties } from 'typebox'
 import type { FieldPermission } from '../access/scope.ts'
 import type { Columns, TableFile } from './compute/table-file.ts'
 
 /**
- * One type of analysis: what it works on, which files come of it, and how. What a request of it may say is in
- * `algorithm-parameters.ts`. It knows nothing of the store, of the web, or of the process that it runs in.
+ * A type of analysis: its input, its result files, and the computation. It knows nothing of the store, the web, or the
+ * process that it runs in.
  */
 export interface Algorithm<Parameters = KeptParameters, Artifacts extends ArtifactForms = ArtifactForms> {
-  /** What it computes, for the description of the API. */
+  /** The result, for the description of the API. */
   readonly description: string
+  /** The parameters of a request, each with its bounds and, if it has one, its default. */
+  readonly parameters: TProperties
   /**
-   * Then a request names a profile, and the rows of the input are the chunks with a vector of that. Otherwise they are
-   * the documents themselves, whether they have a text or not.
+   * If true, a request names a profile, and the rows of the input are the chunks that have a vector of it. Otherwise
+   * the rows are the documents themselves, whether they have a text or not.
    */
   readonly needsVectors: boolean
-  /** What it reads of each row beside ids and vector. */
+  /** The fields that it reads of each row, beside ids and vector. */
   readonly reads: readonly InputColumn[]
-  /** The permissions that its input must have with these parameters: each group is satisfied by any one of its members. */
+  /** The permissions that its input needs with these parameters. Any one member satisfies a group. */
   needs(parameters: Parameters): readonly (readonly FieldPermission[])[]
-  /** What it writes, by name: all of it, by every run, but for what is only of a series. */
+  /** The artifacts that it writes, by name. Every run writes all of them, except those only for series. */
   readonly artifacts: Artifacts
-  /** Which artifact of the run before, in a series, it reads. */
+  /** The artifact of the previous run in a series that it reads. */
   readonly follows?: string
   /**
-   * Runs in a process of its own and at low priority. To cancel it the process is killed, so it need not look whether
-   * it still should. The same input gives the same bytes, whatever the number of threads. Gives numbers for the log.
-   * What is wrong with the request, as only the input shows, is thrown as `inputTooLarge`.
+   * Runs in a process of its own at low priority. A cancel kills the process, so it need not check for one. The same
+   * input gives the same bytes, whatever the number of threads. Returns numbers for the log. Throws `inputTooLarge` for
+   * a fault in the request that only the input shows.
    */
   execute(
     input: AlgorithmInput,
@@ -34,17 +37,17 @@ export interface Algorithm<Parameters = KeptParameters, Artifacts extends Artifa
   ): Promise<Readonly<Record<string, number>>>
 }
 
-/** The parameters of a run as they are stored and given back: all of them, null where one was left out. */
+/** The parameters of a run as they are stored and returned: all of them, null if one was left out. */
 export type KeptParameters = Readonly<Record<string, unknown>>
 
 export type ArtifactForms = Readonly<Record<string, ArtifactForm>>
 
 export interface ArtifactForm {
-  /** Its columns and the order of its rows, for the description of the API. */
+  /** Its columns and row order, for the description of the API. */
   readonly description: string
-  /** Null where they follow from parameters and input: then the algorithm says them before the first row. */
+  /** Null if they depend on parameters and input: then the algorithm sets them before the first row. */
   readonly columns: Columns | null
-  /** Written by runs of a series alone. */
+  /** Written only by runs of a series. */
   readonly ofSeries?: true
 }
 
@@ -54,46 +57,46 @@ export type OutputTables<Artifacts extends ArtifactForms> = {
     | (Artifacts[Name] extends { readonly ofSeries: true } ? undefined : never)
 }
 
-/** Where a run stands that is one of several of the same scope, one after the other. */
+/** The position of a run in a series of runs with the same scope. */
 export interface Series {
   readonly runId: string
-  /** One more for each run of the series. */
+  /** Increases by one with each run of the series. */
   readonly turn: number
   readonly cutoffAt: number
-  /** The file of what it follows, of the run before; null where there is none, or none any more. */
+  /** The followed artifact of the previous run; null if there is none, or no longer. */
   readonly before: Uint8Array | null
 }
 
 export interface AlgorithmInput {
-  /** How many rows come at the most. */
+  /** The maximum number of rows. */
   readonly rowsMax: number
-  /** Of each vector; 0 without vectors. */
+  /** The dimensions of each vector; 0 without vectors. */
   readonly dimensions: number
-  /** Null for a run that stands alone. */
+  /** Null for a single run. */
   readonly series: Series | null
-  /** To be read once, to the end. */
+  /** Can be read once, to the end. */
   readonly portions: AsyncIterable<InputPortion>
 }
 
 export type InputColumn = 'texts' | 'documents'
 
-/** Some rows, in ascending order of their ids over all portions, column by column. */
+/** A batch of rows, column by column. Ids ascend over all portions. */
 export interface InputPortion {
-  /** None where the rows are documents. */
+  /** Empty if the rows are documents. */
   readonly chunkIds: readonly string[]
   readonly documentIds: readonly string[]
   readonly versionIds: readonly string[]
-  /** One after the other; none without vectors. */
+  /** One after the other; empty without vectors. */
   readonly vectors: Float32Array
-  /** Of the chunks; none where the algorithm does not read them. */
+  /** The texts of the chunks; empty if the algorithm does not read them. */
   readonly texts: readonly string[]
-  /** What each row's document is, or the same object for several rows; none where the algorithm does not read it. */
+  /** The document of each row, which rows may share; empty if the algorithm does not read it. */
   readonly documents: readonly InputDocument[]
 }
 
 /**
- * A document as the application may read it: what it may not is null or empty. The title is that of the version; score
- * and metrics are of the latest snapshot at the cut-off; the rest is as it stands when the run is executed.
+ * A document as the application may read it: a field that it may not read is null or empty. The title is that of the
+ * version. Score and metrics are from the latest snapshot at the cut-off. The rest is current when the run executes.
  */
 export interface InputDocument {
   readonly datasetId: string
@@ -112,18 +115,18 @@ export interface InputDocument {
 }
 
 export interface Running {
-  /** That it may use. */
+  /** The threads that it may use. */
   readonly threads: number
   /**
-   * Takes the share that is done, from 0 to 1. To be awaited, so that the end of the server is noticed in between, and
-   * every few seconds: a process of which nothing is heard for minutes is taken to hang.
+   * Takes the completed share, from 0 to 1. Await it, so that the end of the server is noticed in between, and call it
+   * every few seconds: a process that is silent for minutes counts as hung.
    */
   readonly progress: (done: number) => Promise<void>
 }
 
 const tooLarge = 'input_too_large'
 
-/** Ends the run for good, with this message to whoever asked for it. */
+/** Ends the run as failed, with this message for the caller. */
 export const inputTooLarge = (message: string): Error => Object.assign(new Error(message), { code: tooLarge })
 
 export const isInputTooLarge = (error: unknown): error is Error & { readonly code: typeof tooLarge } =>

@@ -5,7 +5,7 @@ import { deduplication } from './algorithms/deduplication/deduplication.ts'
 import { featureRollup } from './algorithms/feature-rollup/feature-rollup.ts'
 import { knnGraph } from './algorithms/knn-graph/knn-graph.ts'
 
-/** Every type of the interface. Which of them are executed for an application its policy says. */
+/** All analysis types of the interface. The policy of an application says which of them are executed. */
 export const algorithms: Readonly<Record<AnalysisType, Algorithm>> = {
   knn_graph: knnGraph as Algorithm,
   clustering: clustering as Algorithm,

@@ -7,58 +7,58 @@ import type { InputDocument, KeptParameters } from './algorithm.ts'
 import type { InputScope } from './input-scope.ts'
 import type { RunStatus } from './run-states.ts'
 
-/** The port: runs with their artifacts, and the chunks and vectors that runs compute on. */
+/** The port: runs with their artifacts, and the chunks and vectors that runs work on. */
 export interface AnalysisStore {
-  /** Adds a queued run, unless the application has that many unfinished ones already; null = no limit. */
+  /** Adds a queued run, unless the application already has that many unfinished ones; null means no limit. */
   addRun(run: NewRun, concurrentMax: number | null, claim?: KeptClaim | null): Promise<boolean>
-  /** Null where there is none, or it is another application's. */
+  /** Null if there is none, or it belongs to another application. */
   run(applicationId: string, runId: string): Promise<Run | null>
-  /** Newest first. Runs that expired before `goneBefore` are left out. */
+  /** Newest first. Leaves out runs that expired before `goneBefore`. */
   runs(query: RunsQuery): Promise<readonly Run[]>
-  /** Of all applications, newest first. */
+  /** The runs of all applications, newest first. */
   runQueue(query: RunQueueQuery): Promise<readonly QueuedRun[]>
-  /** Cancels where the states allow it; gives the run as it is then. */
+  /** Cancels the run if its state allows that. Returns the run in its new state. */
   cancelRun(applicationId: string, runId: string, now: number): Promise<Run | null>
-  /** Runs that are not over, of all applications; of each state counted no further than `countedMax`. */
+  /** Unfinished runs of all applications, counted up to `countedMax` for each state. */
   unfinishedRuns(countedMax: number): Promise<Readonly<Partial<Record<RunStatus, number>>>>
-  /** In the order in which the run gave them. */
+  /** In the order in which the run wrote them. */
   artifacts(runId: string): Promise<readonly Artifact[]>
 
   /**
-   * A run whose worker's lease has run out, or one that waits, now held by this worker: applications take turns, and of each
-   * the oldest comes first.
+   * Leases a run to this worker: a waiting one, or one whose lease has expired. Takes applications in turn, and the
+   * oldest run of each first.
    */
   takeRun(worker: Lease): Promise<TakenRun | null>
-  /** Renews the lease and keeps the progress; false when the run is no longer this worker's. */
+  /** Renews the lease and stores the progress. Returns false if this worker no longer holds the run. */
   renew(runId: string, worker: Lease, progress: number): Promise<boolean>
-  /** Validating is over, and the input known. False when the run is no longer this worker's. */
+  /** Stores the input after validation. Returns false if this worker no longer holds the run. */
   beginRun(runId: string, workerId: string, input: RunInput, warnings: readonly RunWarning[]): Promise<boolean>
   /**
-   * The end of a run, with its artifacts where it has any and, of a subscription, with the checkpoint that its success
-   * moves: in one. False when the run is no longer this worker's.
+   * Ends a run in one transaction with its artifacts and, for a subscription, the checkpoint that its success advances.
+   * Returns false if this worker no longer holds the run.
    */
   endRun(runId: string, workerId: string, end: RunEnd): Promise<boolean>
-  /** Gives a run up unfinished: any worker can take it at once. Uncounted, it is as if this one never had. */
+  /** Releases an unfinished run: any worker can take it at once. If not `counted`, the attempt does not count. */
   releaseRun(runId: string, workerId: string, counted: boolean): Promise<void>
-  /** Moves up to `most` runs whose time is over to expired and forgets their artifacts, which are returned. */
+  /** Marks up to `most` runs as expired and removes their artifacts, which it returns. */
   expireRuns(now: number, most: number): Promise<{ readonly expired: number; readonly artifactIds: readonly string[] }>
   /** Removes up to `most` runs that expired before the time. Returns how many. */
   removeRuns(goneBefore: number, most: number): Promise<number>
-  /** Which of these artifacts there are. */
+  /** Which of these artifacts exist. */
   knownArtifacts(artifactIds: readonly string[]): Promise<readonly string[]>
 
-  /** The application as it is now; null when it is gone. */
+  /** The current application; null if it was deleted. */
   application(applicationId: string): Promise<ApplicationAccess | null>
   profile(profileId: string): Promise<Profile | null>
-  /** The ids of those that are active, in their order. */
+  /** The ids of active profiles, in order. */
   activeProfileIds(): Promise<readonly string[]>
   /** One page of the input: some documents of one dataset, or their chunks, in the order of document ids. */
   inputRows(query: InputQuery): Promise<InputPage>
-  /** Vectors of chunks, as far as there are any. */
+  /** The existing vectors of chunks. */
   chunkVectors(profileId: string, chunkIds: readonly string[]): Promise<readonly ChunkVector[]>
-  /** Texts of chunks, as far as there are any. */
+  /** The existing texts of chunks. */
   inputTexts(chunkIds: readonly string[]): Promise<readonly ChunkText[]>
-  /** The documents of versions, uncut, with score and metrics as of the cut-off. */
+  /** The uncut documents of versions, with score and metrics at the cut-off. */
   inputDocuments(versionIds: readonly string[], cutoffAt: number): Promise<readonly VersionDocument[]>
 }
 
@@ -77,13 +77,16 @@ export interface RunError {
 export const runWarnings = ['vectors_pending', 'history_lost'] as const
 export type RunWarning = (typeof runWarnings)[number]
 
-/** What a run is computed on. */
+/** The input of a run. */
 export interface RunInput {
-  /** 0 where it is computed on documents: how many they have would tell how long bodies are, which may not be readable. */
+  /**
+   * 0 if the run works on documents: the number of their chunks would show the length of bodies, which may not be
+   * readable.
+   */
   readonly chunks: number
-  /** Those that the chunks are of, or the documents themselves. */
+  /** The documents of the chunks, or the documents themselves. */
   readonly documents: number
-  /** Chunks that belong to the input but for a vector of the profile, which they have not. */
+  /** Chunks in scope that lack a vector of the profile. */
   readonly withoutVector: number
 }
 
@@ -93,11 +96,11 @@ export interface NewRun {
   readonly analysisType: AnalysisType
   readonly embeddingProfileId: string | null
   readonly inputScope: InputScope
-  /** The type's own; null where it is not executed. */
+  /** The type's own parameters; null if it is not executed. */
   readonly parameters: KeptParameters | null
   readonly inputCutoffAt: number
   readonly retentionDays: number
-  /** What the application could read when it created the run. */
+  /** The scope that the application could read when it created the run. */
   readonly scope: Scope
   readonly createdAt: number
   readonly expiresAt: number
@@ -113,25 +116,25 @@ export interface Run extends NewRun {
   /** Null until it is selected. */
   readonly input: RunInput | null
   readonly warnings: readonly RunWarning[]
-  /** Null of a run that was asked for by itself. */
+  /** Null for a run that was created by a request. */
   readonly subscription: SubscriptionTurn | null
 }
 
-/** Which run of its subscription a run is. */
+/** The position of a run in its subscription. */
 export interface SubscriptionTurn {
   readonly subscriptionId: string
-  /** 1 for the first, and one more for each: they are under way one after the other. */
+  /** 1 for the first; the runs follow each other. */
   readonly turn: number
   /** Every event of the change feed up to here came before the cut-off of the run. */
   readonly feedSequence: number
 }
 
 export interface TakenRun extends Run {
-  /** How many workers have taken it, this one included. */
+  /** How many workers have taken it, including this one. */
   readonly attempts: number
 }
 
-/** A run as it stands among those of all applications. */
+/** A run in the queue of all applications. */
 export interface QueuedRun extends Run {
   readonly attempts: number
 }
@@ -148,7 +151,7 @@ export type RunEnd =
 
 export interface Artifact {
   readonly artifactId: string
-  /** What it is of the run's result: `edges`. */
+  /** Its name within the run's result: `edges`. */
   readonly name: string
   readonly rows: number
   readonly bytes: number
@@ -166,7 +169,7 @@ export interface RunsQuery {
 }
 
 export interface RunQueueQuery {
-  /** Those alone that wait or are under way. */
+  /** Only runs that wait or are in progress. */
   readonly unfinished: boolean
   readonly before: string | null
   readonly limit: number
@@ -185,8 +188,8 @@ export interface Profile {
 }
 
 /**
- * Chunks with a vector of the profile, of the version that each document had at the cut-off, of documents that every
- * one of the scopes opens and that meet the conditions. Without a profile, these versions themselves.
+ * Chunks with a vector of the profile, from the version that each document had at the cut-off, for documents that all
+ * of the scopes open and that meet the conditions. Without a profile, these versions themselves.
  */
 export interface InputQuery {
   readonly profileId: string | null
@@ -195,24 +198,24 @@ export interface InputQuery {
   readonly cutoffAt: number
   readonly datasetId: string
   readonly afterDocument: string | null
-  /** Documents of the dataset looked at by one call, whether they match or not. */
+  /** Documents of the dataset scanned by one call, matching or not. */
   readonly documents: number
-  /** More rows than this are not given: the caller stops there. */
+  /** The limit of returned rows, at which the caller stops. */
   readonly rowsMax: number
 }
 
 export interface InputPage {
   readonly rows: readonly InputRow[]
-  /** Chunks with a text that are left out for want of a vector; 0 without a profile. */
+  /** Chunks with a text that are left out because they have no vector; 0 without a profile. */
   readonly withoutVector: number
   /** Whether any of them waits for its vector, or a document is so new that it has no chunks yet. */
   readonly isWaiting: boolean
-  /** Where the next page begins; null at the end. */
+  /** The start of the next page; null at the end. */
   readonly nextAfter: string | null
 }
 
 export interface InputRow {
-  /** Null where the row is a document. */
+  /** Null if the row is a document. */
   readonly chunkId: string | null
   readonly documentId: string
   readonly versionId: string

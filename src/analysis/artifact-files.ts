@@ -1,26 +1,26 @@
 import type { Readable } from 'node:stream'
 import type { Artifact } from './analysis-store.ts'
 
-/** A file as it was written; `sha256` in hex. */
+/** A complete file; `sha256` in hex. */
 export type ArtifactFile = Pick<Artifact, 'artifactId' | 'bytes' | 'sha256'>
 
 /**
- * The port: where the files of artifacts are. A file is written on this machine under a name of its own, and only when
- * it is complete is it kept under the artifact's name; so a kept file is always whole.
+ * The port: storage of artifact files. A file is written locally under a draft name, and stored under the artifact's
+ * name only when it is complete. So a stored file is always whole.
  */
 export interface ArtifactFiles {
-  /** Throws where nothing could be kept at the moment: before hours of computing. */
+  /** Throws if nothing could be stored at the moment, before hours of computing. */
   prepare(): Promise<void>
-  /** Where the file of a new artifact is to be written. */
+  /** Where to write the file of a new artifact. */
   draftPath(artifactId: string): Promise<string>
-  /** Keeps the draft for good; it survives a power failure when this resolves. */
+  /** Stores the draft. Once this resolves, the file survives a power failure. */
   keep(artifact: ArtifactFile): Promise<void>
-  /** The bytes from `start` up to and including `end`; null where there is no file of that size. */
+  /** The bytes from `start` to `end`, inclusive; null if there is no file of that size. */
   read(artifact: ArtifactFile, start: number, end: number): Promise<Readable | null>
-  /** Where whoever has the address can fetch all of the file for some minutes; null where `read` is the way. */
+  /** An address that serves the whole file for some minutes to anyone who has it; null if only `read` works. */
   addressOf(artifact: ArtifactFile): Promise<string | null>
-  /** Removes file and draft; neither need exist. */
+  /** Removes file and draft, if they exist. */
   remove(artifactId: string): Promise<void>
-  /** Artifacts with a file or a draft that nobody has written to since the time. */
+  /** Artifacts whose file or draft was last written before the time. */
   untouchedSince(timeMs: number): Promise<readonly string[]>
 }

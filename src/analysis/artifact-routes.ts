@@ -1,13 +1,13 @@
-import { TidemarkError } from '../errors.ts'
-import { namesTag } from '../http/names-tag.ts'
+import { Type } from 'typebox'
+import { namesTag } from '../http/conditional-requests.ts'
 import { consumerOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed-app.ts'
-import { Type } from '../schema-types.ts'
-import { formatTime } from '../time.ts'
-import { choice, dateTime, idOf, named, noFields } from '../validation.ts'
+import { TidemarkError } from '../platform/errors.ts'
+import { formatTime } from '../platform/time.ts'
+import { choice, dateTime, idOf, named, noFields } from '../platform/validation.ts'
 import { algorithmEntries } from './algorithms.ts'
 import { rangeOf } from './byte-range.ts'
-import { about, config } from './route-frame.ts'
+import { about, analysisRoute } from './frame-of-routes.ts'
 import { RunById } from './run-routes.ts'
 import type { AnalysisRuns } from './runs.ts'
 
@@ -39,7 +39,7 @@ export function analysisArtifactRoutes(app: TypedApp, runs: AnalysisRuns): void 
   app.get(
     '/v1/analysis/runs/:run_id/artifacts',
     {
-      config: config('analysis.artifacts.list', invalid, 'analysis_not_found'),
+      ...analysisRoute('analysis.artifacts.list', invalid, 'analysis_not_found'),
       schema: {
         ...about(
           'List the artifacts of an analysis run',
@@ -69,7 +69,7 @@ export function analysisArtifactRoutes(app: TypedApp, runs: AnalysisRuns): void 
   app.get(
     '/v1/analysis/runs/:run_id/artifacts/:artifact_id/file',
     {
-      config: config('analysis.artifacts.download', invalid, 'analysis_artifact_not_found', 'range_not_satisfiable'),
+      ...analysisRoute('analysis.artifacts.download', invalid, 'analysis_artifact_not_found', 'range_not_satisfiable'),
       schema: {
         ...about(
           'Download an artifact',
@@ -106,11 +106,11 @@ export function analysisArtifactRoutes(app: TypedApp, runs: AnalysisRuns): void 
           `the file has ${artifact.bytes} bytes: request a range within them`,
         )
       }
-      // What is asked for by range comes from here: another server has other tags.
+      // Ranges are served from here, because another server has other tags.
       const address = request.method === 'GET' && range.kind === 'whole' ? await runs.address(artifact) : null
       if (address !== null) return reply.header('cache-control', 'no-store').redirect(address, 302)
       const { start, end } = range.kind === 'part' ? range : { start: 0, end: artifact.bytes - 1 }
-      // What HEAD is answered with is read to its end, and seen by nobody.
+      // The response to HEAD is read to its end and discarded.
       const stream = await runs.bytes(artifact, start, request.method === 'HEAD' ? start : end)
       if (range.kind === 'part') {
         reply.status(206).header('content-range', `bytes ${start}-${end}/${artifact.bytes}`)

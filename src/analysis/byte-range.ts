@@ -4,8 +4,8 @@ export type RangeAnswer =
   | { readonly kind: 'unsatisfiable' }
 
 /**
- * What a `Range` header asks of a file (RFC 9110, 14.2). Anything but one range of bytes is as if it were not there:
- * several ranges would be answered with an envelope that nobody asks an artifact for. `end` is inclusive.
+ * Parses a `Range` header (RFC 9110, 14.2). Anything but one range of bytes is ignored: several ranges would need a
+ * multipart response, which no client of artifacts asks for. `end` is inclusive.
  */
 export function rangeOf(header: string | undefined, size: number): RangeAnswer {
   const found = /^bytes=[ \t]*(\d*)-(\d*)[ \t]*$/i.exec(header ?? '')

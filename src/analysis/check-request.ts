@@ -1,7 +1,7 @@
 import type { AnalysisType } from '../access/analysis-types.ts'
 import type { Consumer } from '../access/principal.ts'
 import type { Scope } from '../access/scope.ts'
-import { type ErrorCode, invalidField, TidemarkError } from '../errors.ts'
+import { type ErrorCode, invalidField, TidemarkError } from '../platform/errors.ts'
 import { algorithms } from './algorithms.ts'
 import type { AnalysisStore } from './analysis-store.ts'
 import { accessTo, faultOf, type InputScope, type Needs, needsOfVectors } from './input-scope.ts'
@@ -13,9 +13,9 @@ export interface AnalysisRequest {
 }
 
 /**
- * What every analysis is tested for, in the order of the interface: the request itself (400 `invalid`), the profile
- * (400), then whether the application may analyse this at all (403), with the permissions that it `needs`. Gives the
- * scope of the application in the input.
+ * The checks of every analysis, in the order of the interface: the request itself (400 `invalid`), the profile (400),
+ * then whether the application may run this analysis (403), with the permissions that it `needs`. Returns the
+ * application's scope in the input.
  */
 export async function checkRequest(
   request: AnalysisRequest,
@@ -38,9 +38,8 @@ export async function checkRequest(
       throw invalidField('analysis_request_failed', path, `${message}: ${await activeProfiles(store)}`)
     }
   }
-  if (consumer.policy.analysis_enabled !== true) {
-    throw new TidemarkError('analysis_forbidden', 'analysis is not enabled for this application: ask its operator')
-  }
+  const off = offFault(consumer)
+  if (off !== null) throw off
   const access = accessTo(inputScope, consumer.entries, needs)
   if (access.allowed) return access.scope
   throw new TidemarkError('analysis_forbidden', access.reason, {
@@ -48,11 +47,17 @@ export async function checkRequest(
   })
 }
 
+/** Why all analysis is refused to an application; null if its policy allows it. */
+export const offFault = ({ policy }: Pick<Consumer, 'policy'>): TidemarkError | null =>
+  policy.analysis_enabled === true
+    ? null
+    : new TidemarkError('analysis_forbidden', 'analysis is not enabled for this application: ask its operator')
+
 async function activeProfiles(store: AnalysisStore): Promise<string> {
   const ids = await store.activeProfileIds()
   return ids.length === 0 ? 'no profile is active' : `active profiles: ${ids.join(', ')}`
 }
 
-/** One that is missing, or another application's: one answer, so that ids cannot be probed. */
+/** The same error for a missing one and for one of another application, so that ids cannot be probed. */
 export const notFound = (what: 'run' | 'subscription'): TidemarkError =>
   new TidemarkError('analysis_not_found', `no such ${what} in this application`)

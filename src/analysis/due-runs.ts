@@ -1,8 +1,8 @@
 import { isScheduled } from '../access/policy-limits.ts'
 import { scopeEntryOf } from '../access/scope-entry-of.ts'
-import { isUnavailability, TidemarkError } from '../errors.ts'
-import { newId } from '../ids.ts'
-import { dayMs } from '../time.ts'
+import { isUnavailability, TidemarkError } from '../platform/errors.ts'
+import { newId } from '../platform/ids.ts'
+import { dayMs } from '../platform/time.ts'
 import { algorithms } from './algorithms.ts'
 import type { ApplicationAccess } from './analysis-store.ts'
 import { analysisLimits } from './limits.ts'
@@ -10,23 +10,25 @@ import { dueAt } from './schedule.ts'
 import type { ScopeChanges, SubscriptionStore, WaitingSubscription } from './subscription-store.ts'
 import { type CheckedSubscription, checkSubscription } from './subscriptions.ts'
 
-/** Subscriptions looked at in one turn: with more of them each has its turn less often. */
+/** Subscriptions checked in one turn. If there are more, each is checked less often. */
 const subscriptionsAtOnce = 500
-/** Events looked at by one call to the store, and by how many calls in one turn of a subscription. */
+/** Events scanned by one call to the store, and calls per turn of a subscription. */
 const eventsAtOnce = 5000
 const looksAtOnce = 4
-/** A process that is started anew looks at no more events than these a second time. */
+/** After a restart, a process scans at most this many events again. */
 const keptEvery = 10_000
 
 const nothing: ScopeChanges = { firstAt: Infinity, lastAt: -Infinity }
 
-/** One that may not start the run that is due is looked at again after this. */
+/** The pause after which a due run that was not allowed to start is tried again. */
 const restMs = 5000
 
-/** How far a subscription has been followed through the feed since its latest run, and what of that belongs to it. */
+/**
+ * The position in the feed that a subscription was followed to since its latest run, and the relevant changes found.
+ */
 interface Followed {
   readonly turn: number
-  /** Until then it is not looked at. */
+  /** Not checked before this time. */
   readonly restsUntil: number
   readonly through: number
   readonly changes: ScopeChanges | null
@@ -34,19 +36,20 @@ interface Followed {
 
 export interface SchedulingParts {
   readonly store: SubscriptionStore
-  /** The time by the store's clock: processes that share it decide by the same. */
+  /** The store's clock, which all processes that share the store use. */
   readonly clock: () => Promise<number>
-  /** A run waits for a worker. */
+  /** Called when a run waits for a worker. */
   readonly started: () => void
 }
 
 /**
- * Starts the runs that are due (`schedule.ts`). Any number of processes may do so at once: what one of them knows of the
- * feed only saves it from looking again, and a run is started by the store, in one step with looking whether it may be.
+ * Starts the runs that are due (`schedule.ts`). Any number of processes may do so at once: knowledge about the feed
+ * only saves a process from scanning again, and the store starts a run in the same transaction in which it checks
+ * whether that is allowed.
  */
 export class DueRuns {
   readonly #parts: SchedulingParts
-  /** Of this round over all subscriptions, and of the one before. */
+  /** From this round over all subscriptions, and from the previous one. */
   #followed = new Map<string, Followed>()
   #followedBefore = new Map<string, Followed>()
   #after: string | null = null
@@ -56,8 +59,8 @@ export class DueRuns {
   }
 
   /**
-   * Looks at some subscriptions. One that cannot be looked at does not keep the others from it; its error comes last.
-   * Returns whether any of them waits for its time.
+   * Checks some subscriptions. If one check fails, the others still run, and the error is thrown at the end. Returns
+   * whether any subscription waits for its time.
    */
   async start(): Promise<boolean> {
     const { store, clock } = this.#parts
@@ -149,7 +152,7 @@ export class DueRuns {
         events: eventsAtOnce,
         scope,
         inputScope: subscription.inputScope,
-        // Neither texts nor vectors change with them.
+        // A change of metrics alone changes no vector.
         withMetrics: !algorithms[subscription.analysisType].needsVectors,
         now,
       })
@@ -166,7 +169,7 @@ export class DueRuns {
   }
 }
 
-/** What the subscription may be computed on; null while its application may not have that, or no schedule. */
+/** The current input of the subscription; null while its application has no access to it or no schedule. */
 async function checkedFor(
   { subscription }: WaitingSubscription,
   application: ApplicationAccess | null,

@@ -2,8 +2,8 @@ import { policyDefaults } from '../access/policy-defaults.ts'
 import { isExecuted } from '../access/policy-limits.ts'
 import type { Scope } from '../access/scope.ts'
 import { scopeEntryOf } from '../access/scope-entry-of.ts'
-import { storageFull } from '../disk-space.ts'
-import { newId } from '../ids.ts'
+import { storageFull } from '../platform/disk-space.ts'
+import { newId } from '../platform/ids.ts'
 import { type Algorithm, isInputTooLarge, type Series } from './algorithm.ts'
 import { algorithms } from './algorithms.ts'
 import type { ApplicationAccess, InputPage, InputRow, RunError, RunWarning, TakenRun } from './analysis-store.ts'
@@ -27,20 +27,20 @@ export interface ExecutionParts {
 export interface Execution {
   readonly run: TakenRun
   readonly workerId: string
-  /** Fires when the run is no longer this worker's, or the worker ends. */
+  /** Fires when this worker no longer holds the run, or is stopping. */
   readonly signal: AbortSignal
   readonly progress: (done: number) => void
 }
 
-/** Documents looked at by one call to the store: a few milliseconds of a reader. */
+/** Documents scanned by one call to the store, which takes a reader a few milliseconds. */
 const documentsAtOnce = 500
 
-/** What came of a computation, for the log; null where there was none. */
+/** The result of a computation for the log; null if there was none. */
 type RunResult = (Computed & { readonly rows: number }) | null
 
 /**
- * One run from `validating` to its end. Every write asks whether the run is still this worker's: what was cancelled,
- * or taken over by another, ends here without a trace. Throws when the work itself fails.
+ * Takes one run from `validating` to its end. Every write checks whether this worker still holds the run: one that was
+ * cancelled, or taken over by another worker, ends here without a trace. Throws if the work itself fails.
  */
 export async function executeRun(execution: Execution, parts: ExecutionParts): Promise<RunResult> {
   const { run, workerId, signal } = execution
@@ -77,13 +77,16 @@ export async function executeRun(execution: Execution, parts: ExecutionParts): P
   }
 }
 
-/** Null where the type is not, or no more, switched on. Without parameters the run was created when it was not. */
+/** Null if the type is not enabled, or no longer. A run without parameters was created while it was not. */
 function executedAlgorithm(run: TakenRun, application: ApplicationAccess | null): Algorithm | null {
   const isOn = application === null || isExecuted(application.policy, run.analysisType)
   return isOn && run.parameters !== null ? algorithms[run.analysisType] : null
 }
 
-/** Where the run stands in its series, with what it follows: of a subscription whose algorithm follows anything. */
+/**
+ * The position of the run in its series, with the artifact that it follows; only for subscriptions with such an
+ * algorithm.
+ */
 async function seriesOf(
   run: TakenRun,
   { follows }: Algorithm,
@@ -96,11 +99,11 @@ async function seriesOf(
 }
 
 interface Input extends Omit<InputPage, 'nextAfter'> {
-  /** A document is in the input as every one of them opens it. */
+  /** A document must be open to all of them. */
   readonly scopes: readonly Scope[]
 }
 
-/** The rows of the input in the order of their ids, or why there is none to compute on. */
+/** The rows of the input in id order, or why there is none. */
 async function selectInput(
   { run, signal }: Execution,
   algorithm: Algorithm,
@@ -192,6 +195,6 @@ async function computeArtifacts(
   }
 }
 
-/** One that a request names without need is not looked at. */
+/** A profile that a request names without need is ignored. */
 const profileOf = (run: TakenRun, { needsVectors }: Algorithm): string | null =>
   needsVectors ? run.embeddingProfileId : null

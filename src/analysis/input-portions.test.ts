@@ -49,7 +49,7 @@ suite('the input of an algorithm', () => {
     )
   })
 
-  test('with a profile leaves out what has no vector, or one of other dimensions', async () => {
+  test('with a profile leaves out chunks without a vector, or with one of other dimensions', async () => {
     const vectorOf = (i: number): number[] => (i % 7 === 3 ? [i, 1, 2] : [i, 1])
     const dataset = { kind: 'dataset.put', datasetId: 'news', name: 'News', description: null } as const
     await operator.commit([dataset], { actor: 'test', at: Date.now() })

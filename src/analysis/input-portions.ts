@@ -2,23 +2,23 @@ import { type FieldPermission, readableFields, type Scope } from '../access/scop
 import type { InputColumn, InputDocument, InputPortion } from './algorithm.ts'
 import type { AnalysisStore, InputRow } from './analysis-store.ts'
 
-/** Read by one call to the store: a few milliseconds of a reader, about 1 MB. */
+/** Rows read by one call to the store: a few milliseconds of a reader, about 1 MB. */
 const rowsAtOnce = 256
 
-/** What is read of each row, and for whom. */
+/** The fields to read for each row, and the scopes to read them under. */
 export interface InputReading {
-  /** Null where the rows are documents. */
+  /** Null if the rows are documents. */
   readonly profileId: string | null
   readonly dimensions: number
   readonly reads: readonly InputColumn[]
-  /** The fields that each of them opens are read, and no others. */
+  /** Only fields that all of them open are read. */
   readonly scopes: readonly Scope[]
   readonly cutoffAt: number
 }
 
 /**
- * The rows of a run as its algorithm gets them, in their order. A row of which something is gone by now, or whose vector
- * has other dimensions than the profile, is left out. A further column is read here.
+ * Reads the rows of a run for its algorithm, in order. Leaves out a row that was partly deleted since, or whose vector
+ * has other dimensions than the profile. A new column is added here.
  */
 export async function* inputPortions(
   rows: readonly InputRow[],
@@ -78,7 +78,7 @@ async function documentsOf(
   )
 }
 
-/** The fields of a document that every one of the scopes opens; null where one does not open it, by now, at all. */
+/** The fields of a document that all of the scopes open; null if one of them no longer opens the document. */
 function cut(document: InputDocument, scopes: readonly Scope[]): InputDocument | null {
   const opened = scopes.flatMap((scope) => readableFields(scope, document) ?? [])
   if (opened.length < scopes.length) return null
@@ -96,7 +96,10 @@ function cut(document: InputDocument, scopes: readonly Scope[]): InputDocument |
   }
 }
 
-/** A profile whose endpoint has not yet said its dimensions: the first vector does. 0 without a profile. */
+/**
+ * The dimensions of a profile. If its endpoint has not reported them yet, those of the first vector. 0 without a
+ * profile.
+ */
 export async function dimensionsOf(
   rows: readonly InputRow[],
   profileId: string | null,

@@ -52,7 +52,7 @@ suite('the scope of an input', () => {
     assert.deepEqual([access.allowed, !access.allowed && access.path], [false, 'input_scope.languages'])
   })
 
-  test('what is still open is what both times open with the body, never more, never less', () => {
+  test('the open part is exactly what both times open with the body', () => {
     fc.assert(
       fc.property(
         fc.record({

@@ -1,21 +1,21 @@
-import type { Static } from 'typebox'
+import { type Static, Type } from 'typebox'
 import { type Access, compileScope } from '../access/compile-scope.ts'
 import type { FieldPermission, Scope, ScopeEntry } from '../access/scope.ts'
-import type { ErrorDetail } from '../errors.ts'
-import { Type } from '../schema-types.ts'
-import { parseTime } from '../time.ts'
-import { choice, Languages, named, printablePattern } from '../validation.ts'
+import type { ErrorDetail } from '../platform/errors.ts'
+import { isWrongInterval } from '../platform/time.ts'
+import { choice, Languages, named, printablePattern, readOnce } from '../platform/validation.ts'
 import { analysisLimits } from './limits.ts'
 
 const codes = (description: string) =>
   Type.Array(Type.String({ minLength: 1, maxLength: 128, pattern: printablePattern }), {
     minItems: 1,
     maxItems: analysisLimits.listValuesMax,
+    [readOnce]: true,
     description,
   })
 const time = (description: string) => Type.Optional(Type.String({ format: 'date-time', description }))
 
-/** What a run or a subscription works on, as the caller wrote it and as it is given back. */
+/** The input of a run or a subscription, as the caller wrote it and as it is returned. */
 export const InputScope = named(
   'AnalysisInputScope',
   Type.Object(
@@ -29,6 +29,7 @@ export const InputScope = named(
         Type.Array(choice(['chunk']), {
           minItems: 1,
           maxItems: 1,
+          [readOnce]: true,
           description: 'What is analysed. Only `chunk` exists.',
         }),
       ),
@@ -46,12 +47,10 @@ export const InputScope = named(
 )
 export type InputScope = Static<typeof InputScope>
 
-/** The first fault that the schema cannot see; null where there is none. */
+/** The first fault that the schema cannot detect; null if there is none. */
 export function faultOf(scope: InputScope): ErrorDetail | null {
   for (const name of ['published', 'created'] as const) {
-    const from = scope[`${name}_from`]
-    const to = scope[`${name}_to`]
-    if (from !== undefined && to !== undefined && parseTime(from)! >= parseTime(to)!) {
+    if (isWrongInterval(scope[`${name}_from`], scope[`${name}_to`])) {
       return { path: `input_scope.${name}_to`, message: `must be after ${name}_from` }
     }
   }
@@ -65,13 +64,13 @@ const pathOf: Readonly<Record<string, string>> = {
   regions: 'input_scope.regions',
 }
 
-/** The permissions that an input must have: each group is satisfied by any one of its members. */
+/** The permissions that an input must have. Any one member satisfies a group. */
 export type Needs = readonly (readonly FieldPermission[])[]
 
-/** A vector is made from the body, so the body must be readable. */
+/** Vectors are computed from the body, so the body must be readable. */
 export const needsOfVectors: Needs = [['body']]
 
-/** What the entries open of the input. */
+/** The part of the input that the entries open. */
 export function accessTo(scope: InputScope, entries: readonly ScopeEntry[], needs: Needs): Access {
   const access = compileScope(entries, {
     datasets: scope.dataset_ids,
@@ -84,8 +83,9 @@ export function accessTo(scope: InputScope, entries: readonly ScopeEntry[], need
 }
 
 /**
- * What is left of a scope under the entries of today; null where no document can be in both. The named values are in
- * the earlier scope already, so of today's entries only permissions are asked for: losing one of two datasets narrows.
+ * The part of an earlier scope that current entries still open; null if no document can be in both. The earlier scope
+ * already has the named values, so current entries are only checked for permissions: losing one of two datasets narrows
+ * the scope.
  */
 export function stillOpen(earlier: Scope, entries: readonly ScopeEntry[], needs: Needs): Scope | null {
   const today = compileScope(entries, { needs })

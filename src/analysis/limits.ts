@@ -1,9 +1,11 @@
-/** The numbers of the analysis API, used by schemas, descriptions and checks alike. */
+/** The limits of the analysis API, for schemas, descriptions and checks. */
 export const analysisLimits = {
   retentionDaysDefault: 30,
   retentionDaysMax: 365,
   /** How long an expired run can still be read. */
   expiredDays: 30,
+  /** How far an application's clock may be ahead of the server's. */
+  clockAheadSecondsMax: 60,
   intervalSecondsMin: 60,
   intervalSecondsMax: 366 * 86_400,
   nameCharactersMax: 200,

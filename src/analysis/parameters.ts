@@ -1,7 +1,6 @@
-import type { TProperties, TSchema } from 'typebox'
+import { type TProperties, type TSchema, Type } from 'typebox'
 import type { AnalysisType } from '../access/analysis-types.ts'
-import { type ErrorCode, TidemarkError } from '../errors.ts'
-import { Type } from '../schema-types.ts'
+import { type ErrorCode, TidemarkError } from '../platform/errors.ts'
 import {
   describedBy,
   detailsOf,
@@ -11,46 +10,45 @@ import {
   strict,
   type Validator,
   validatorFor,
-} from '../validation.ts'
+} from '../platform/validation.ts'
 import type { KeptParameters } from './algorithm.ts'
-import { algorithmParameters, parameterEntries } from './algorithm-parameters.ts'
-import { algorithms } from './algorithms.ts'
+import { algorithmEntries, algorithms } from './algorithms.ts'
 import { type Needs, needsOfVectors } from './input-scope.ts'
 
 /**
- * The parameters of a request. What they may be is its type's own, and which type that is the schema of a request cannot
- * say: there any object passes, and OpenAPI tells of what is checked afterwards.
+ * The parameters of a request. They depend on the analysis type, which the schema of a request cannot express: any
+ * object passes there, OpenAPI documents the types, and they are checked afterwards.
  */
 export const RequestParameters = Type.Unsafe<Readonly<Record<string, unknown>>>({
   type: 'object',
   additionalProperties: true,
   [describedBy]: Type.Union(
-    parameterEntries.map(([type, parameters]) => named(parametersOf(type), Type.Object(parameters, strict))),
+    algorithmEntries.map(([type, { parameters }]) => named(parametersOf(type), Type.Object(parameters, strict))),
     { description: 'The parameters of the chosen `analysis_type`.' },
   ),
 })
 
-/** As they are given back: every one, with its default or null where the request did not say it. */
+/** The parameters as they are returned: all of them, with the default or null for one that the request left out. */
 export const AnsweredParameters = Type.Unsafe<KeptParameters | null>(
   Type.Union([
-    ...parameterEntries.map(([type, parameters]) =>
+    ...algorithmEntries.map(([type, { parameters }]) =>
       named(`Used${parametersOf(type)}`, Type.Object(answered(parameters))),
     ),
     Type.Null(),
   ]),
 )
 
-/** In the place where they stand in a request, so that a fault is told by its path there. */
+/** Nested as in a request, so that a fault has the path of the request. */
 const validators = new Map<AnalysisType, Validator>(
-  parameterEntries.map(([type, parameters]) => [
+  algorithmEntries.map(([type, { parameters }]) => [
     type,
     validatorFor(Type.Object({ parameters: Type.Object(parameters, strict) }), 'body'),
   ]),
 )
 
 /**
- * The parameters to keep with a run. A type that is not executed for the application keeps none; it may be asked with those
- * of `knn_graph`, which are all that the interface names.
+ * The parameters to store with a run. A type that is not executed for the application stores none, and accepts those of
+ * `knn_graph`, the only ones that the interface names.
  */
 export function checkParameters(
   type: AnalysisType,
@@ -66,22 +64,22 @@ export function checkParameters(
   }
   if (!isExecuted) return null
   return Object.fromEntries(
-    Object.keys(algorithmParameters[type]).map((name) => [name, request.parameters[name] ?? null]),
+    Object.keys(algorithms[type].parameters).map((name) => [name, request.parameters[name] ?? null]),
   )
 }
 
-/** What the input of a run must be open for. A run that is not executed is tested as if it were for vectors. */
+/** The permissions that the input of a run needs. A run that is not executed is checked as if it used vectors. */
 export const needsOf = (type: AnalysisType, parameters: KeptParameters | null): Needs =>
   parameters === null ? needsOfVectors : algorithms[type].needs(parameters)
 
-/** As `KnnGraphParameters`. */
+/** The name of the schema, such as KnnGraphParameters. */
 function parametersOf(type: AnalysisType): string {
   return `${type.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase())}Parameters`
 }
 
 function answered(parameters: TProperties): TProperties {
   const one = (schema: TSchema): TSchema => {
-    // A copy is without the mark by which an object knows its optional fields.
+    // The copy lacks the mark of optional fields.
     const copy = Type.Unsafe({ ...schema })
     return Type.IsOptional(schema) && !('default' in schema) ? orNull(copy) : copy
   }

@@ -7,7 +7,7 @@ import { after, suite, test } from 'node:test'
 import { parquetReadObjects } from 'hyparquet'
 import { compressors } from 'hyparquet-compressors'
 import { scopeEntryOf } from '../access/scope-entry-of.ts'
-import { newId } from '../ids.ts'
+import { newId } from '../platform/ids.ts'
 import { folderArtifactFiles } from '../storage/files/artifact-files.ts'
 import { openSqliteStore } from '../storage/sqlite/open-sqlite-store.ts'
 import type { Series } from './algorithm.ts'
@@ -42,11 +42,11 @@ await open.store.operator.commit(
   { actor: 'test', at: Date.now() },
 )
 
-/** Runs of one subscription, on no documents at all: what there is comes from the run before. */
+/** Runs of one subscription without documents: their content comes from the previous run. */
 class Subscribed {
   readonly #subscriptionId = newId('sub')
   #turn = 0
-  /** Where the clock is. */
+  /** The current time. */
   now = Date.now()
 
   static async begin(): Promise<Subscribed> {
@@ -101,7 +101,7 @@ class Subscribed {
   }
 }
 
-/** In place of a computation: says what it was given, and writes one chunk in one cluster. */
+/** Replaces a computation: records its input, and writes one chunk in one cluster. */
 let given: Series | null
 async function oneCluster({ job }: ComputeWork): Promise<Computed> {
   given = job.series
@@ -122,7 +122,7 @@ async function fileOf({ runId }: Run, wanted: string): Promise<string> {
   return join(artifactFolder, `${artifactId}.parquet`)
 }
 
-suite('what a run of a subscription follows', () => {
+suite('the result that a run of a subscription follows', () => {
   test('nothing at first, then the result of the last success, into a history of its own', async () => {
     const subscribed = await Subscribed.begin()
     const first = await subscribed.run(oneCluster)
@@ -141,7 +141,7 @@ suite('what a run of a subscription follows', () => {
     ])
   })
 
-  test('what is damaged, shortened, removed or expired is lost: a warning says so, and the run succeeds', async () => {
+  test('a damaged, shortened, removed or expired result is lost: a warning says so, and the run succeeds', async () => {
     const subscribed = await Subscribed.begin()
     let last = await subscribed.run(oneCluster)
     const harms: ((path: string) => void)[] = [
@@ -166,7 +166,7 @@ suite('what a run of a subscription follows', () => {
     }
   })
 
-  test('the last success alone is followed: where that is gone, an older one is not', async () => {
+  test('only the last success is followed: if it is gone, an older one is not', async () => {
     const subscribed = await Subscribed.begin()
     await subscribed.run(oneCluster, 9)
     await subscribed.run(oneCluster)
@@ -175,7 +175,7 @@ suite('what a run of a subscription follows', () => {
     assert.deepEqual([third.warnings, given!.before], [['history_lost'], null])
   })
 
-  test('where no run before has succeeded, nothing is lost', async () => {
+  test('if no earlier run has succeeded, nothing is lost', async () => {
     const subscribed = await Subscribed.begin()
     const tooLarge = Object.assign(new Error('too much'), { code: 'input_too_large' })
     assert.equal((await subscribed.run(() => Promise.reject(tooLarge))).status, 'failed')

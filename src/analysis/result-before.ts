@@ -3,17 +3,20 @@ import type { Run } from './analysis-store.ts'
 import type { ArtifactFiles } from './artifact-files.ts'
 import type { SubscriptionStore } from './subscription-store.ts'
 
-/** About that of a million chunks: it is held in memory. A larger one counts as lost. */
+/** About the size for a million chunks, because it is held in memory. A larger one counts as lost. */
 const bytesMax = 48 * 2 ** 20
 
 interface ResultBefore {
-  /** Null where there is none. */
+  /** Null if there is none. */
   readonly bytes: Uint8Array | null
-  /** There was one, and it is gone or not what it was. */
+  /** It existed, and is missing or damaged. */
   readonly isLost: boolean
 }
 
-/** An artifact of the run that a run of a subscription follows. A place of artifacts that cannot be reached throws. */
+/**
+ * Reads the followed artifact of the previous run of a subscription. Throws if the storage of artifacts cannot be
+ * reached.
+ */
 export async function resultBefore(
   { applicationId, subscription }: Run,
   name: string,
@@ -27,7 +30,7 @@ export async function resultBefore(
   const last = known?.checkpoint ?? null
   if (last === null) return { bytes: null, isLost: false }
   const before = await store.run(applicationId, last.runId)
-  // An older one would do no better: topics that have come and gone since would come back, or go twice.
+  // An older result would be no better: topics that ended since would return, or end twice.
   if (before === null || before.status !== 'succeeded' || before.expiresAt <= now())
     return { bytes: null, isLost: true }
   const artifact = (await store.artifacts(before.runId)).find((one) => one.name === name)

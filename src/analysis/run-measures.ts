@@ -1,9 +1,9 @@
-import type { Measures } from '../measures.ts'
+import type { Measures } from '../platform/measures.ts'
 import type { AnalysisStore } from './analysis-store.ts'
 
 const countedMax = 10_000
 
-/** Runs that are not over, of the whole instance. */
+/** Reports unfinished runs of the whole instance. */
 export function measureRuns(measures: Measures, store: Pick<AnalysisStore, 'unfinishedRuns'>): void {
   const help = `Analysis runs that are not over, by state, of all processes; of each counted up to ${countedMax}.`
   measures.gauges({ tidemark_analysis_runs: { help, labels: ['state'] } }, async () => {
@@ -14,7 +14,7 @@ export function measureRuns(measures: Measures, store: Pick<AnalysisStore, 'unfi
   })
 }
 
-/** The store as a worker writes to it: runs that it ends are counted. */
+/** Wraps the store of a worker to count the runs that it ends. */
 export function countEnds<Store extends Pick<AnalysisStore, 'endRun'>>(measures: Measures, store: Store): Store {
   const ended = measures.counter({
     name: 'tidemark_analysis_runs_ended_total',

@@ -1,10 +1,9 @@
-import type { Static } from 'typebox'
+import { type Static, Type } from 'typebox'
 import { analysisTypes } from '../access/analysis-types.ts'
 import { nextBefore, pageOf, QueueNewestFirst } from '../http/newest-first.ts'
 import type { TypedApp } from '../http/typed-app.ts'
-import { Type } from '../schema-types.ts'
-import { formatOptionalTime, formatTime } from '../time.ts'
-import { choice, dateTime, named, orNull } from '../validation.ts'
+import { formatOptionalTime, formatTime } from '../platform/time.ts'
+import { choice, dateTime, named, orNull } from '../platform/validation.ts'
 import type { AnalysisStore, QueuedRun } from './analysis-store.ts'
 import { runStatuses } from './run-states.ts'
 
@@ -26,7 +25,7 @@ const QueuedRunAnswer = named(
   }),
 )
 
-/** A run whose time is over is expired, whether retention has come by or not. */
+/** A run counts as expired from its expiry on, whether or not retention has run. */
 const answerOf = (run: QueuedRun, now: number): Static<typeof QueuedRunAnswer> => ({
   run_id: run.runId,
   application_id: run.applicationId,
@@ -42,7 +41,7 @@ const answerOf = (run: QueuedRun, now: number): Static<typeof QueuedRunAnswer> =
   error: run.error,
 })
 
-/** What an operator sees of the runs of all applications; not what they are about. */
+/** The runs of all applications for operators, without their inputs. */
 export function runQueueRoutes(app: TypedApp, store: Pick<AnalysisStore, 'runQueue'>): void {
   app.get(
     '/admin/v1/analysis/runs',

@@ -1,27 +1,26 @@
-import type { Static } from 'typebox'
+import { type Static, Type } from 'typebox'
 import { policyDefaults } from '../access/policy-defaults.ts'
-import type { Cursors } from '../cursors.ts'
 import { IdempotencyHeaders } from '../http/make-once.ts'
 import { consumerOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed-app.ts'
-import { Type } from '../schema-types.ts'
-import { formatOptionalTime, formatTime, parseOptionalTime } from '../time.ts'
-import { choice, dateTime, idOf, named, noFields, orNull, strict } from '../validation.ts'
+import type { Cursors } from '../platform/cursors.ts'
+import { formatOptionalTime, formatTime, parseOptionalTime } from '../platform/time.ts'
+import { choice, dateTime, idOf, named, noFields, orNull, strict } from '../platform/validation.ts'
 import { algorithmEntries } from './algorithms.ts'
 import { type Run, runErrorCodes, runWarnings } from './analysis-store.ts'
-import { analysisLimits } from './limits.ts'
-import { AnsweredParameters, RequestParameters } from './parameters.ts'
 import {
   about,
+  analysisRoute,
   answerFields,
   answerOf,
-  config,
   nextCursor,
   pageParameters,
   readPage,
   requestFields,
   requestOf,
-} from './route-frame.ts'
+} from './frame-of-routes.ts'
+import { analysisLimits } from './limits.ts'
+import { AnsweredParameters, RequestParameters } from './parameters.ts'
 import { runStatuses } from './run-states.ts'
 import type { AnalysisRuns } from './runs.ts'
 
@@ -90,7 +89,8 @@ const CreateBody = named(
         Type.String({
           format: 'date-time',
           description:
-            'Leave out what was ingested later. Default: the creation time of the run. Must not be in the future.',
+            'Leave out what was ingested later. Default: the creation time of the run. A time in the future means the same, if it is ' +
+            `at most ${analysisLimits.clockAheadSecondsMax} seconds ahead of the server; a later one is refused.`,
         }),
       ),
       retention_days: Type.Optional(
@@ -113,7 +113,7 @@ export function analysisRunRoutes(app: TypedApp, runs: AnalysisRuns, cursors: Cu
   app.post(
     '/v1/analysis/runs',
     {
-      config: config('analysis.runs.create', invalid, 'analysis_request_failed', 'analysis_forbidden'),
+      ...analysisRoute('analysis.runs.create', invalid, 'analysis_request_failed'),
       schema: {
         ...about(
           'Create an analysis run',
@@ -131,14 +131,14 @@ export function analysisRunRoutes(app: TypedApp, runs: AnalysisRuns, cursors: Cu
     async (request, reply) => {
       const { body } = request
       const consumer = consumerOf(request)
-      const asked = {
+      const requested = {
         ...requestOf(body),
         parameters: body.parameters ?? {},
         inputCutoffAt: parseOptionalTime(body.input_cutoff_at),
         retentionDays: body.retention_days ?? analysisLimits.retentionDaysDefault,
       }
       const run = await request.makeOnce(
-        (claim) => runs.create(consumer, asked, claim),
+        (claim) => runs.create(consumer, requested, claim),
         (runId) => runs.read(consumer, runId),
       )
       return reply.status(202).header('location', `/v1/analysis/runs/${run.runId}`).send(runAnswer(run))
@@ -148,7 +148,7 @@ export function analysisRunRoutes(app: TypedApp, runs: AnalysisRuns, cursors: Cu
   app.get(
     '/v1/analysis/runs',
     {
-      config: config('analysis.runs.list', invalid),
+      ...analysisRoute('analysis.runs.list', invalid),
       schema: {
         ...about('List analysis runs', 'Newest first. Expired runs stay in the list for another 30 days.'),
         querystring: Type.Object(
@@ -179,7 +179,7 @@ export function analysisRunRoutes(app: TypedApp, runs: AnalysisRuns, cursors: Cu
   app.get(
     '/v1/analysis/runs/:run_id',
     {
-      config: config('analysis.runs.read', invalid, 'analysis_not_found'),
+      ...analysisRoute('analysis.runs.read', invalid, 'analysis_not_found'),
       schema: {
         ...about(
           'Get an analysis run',
@@ -196,7 +196,7 @@ export function analysisRunRoutes(app: TypedApp, runs: AnalysisRuns, cursors: Cu
   app.post(
     '/v1/analysis/runs/:run_id/cancel',
     {
-      config: config('analysis.runs.cancel', invalid, 'analysis_not_found', 'analysis_run_finished'),
+      ...analysisRoute('analysis.runs.cancel', invalid, 'analysis_not_found', 'analysis_run_finished'),
       schema: {
         ...about(
           'Cancel an analysis run',

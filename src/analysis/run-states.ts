@@ -1,14 +1,14 @@
 /**
- * The life of an analysis run, as one table. Everything that moves a run asks it; a move that is not here is not made.
+ * The states of an analysis run, as one table. Every change of state asks it; a change that is not here is not made.
  *
  *   queued      waits for a worker
- *   validating  a worker holds it: type, entitlements and size of the input are looked at
- *   running     a worker holds it: the result is computed
- *   succeeded, failed, cancelled, expired       final; only retention moves them on, to expired
+ *   validating  a worker holds it and checks type, entitlements and size of the input
+ *   running     a worker holds it and computes the result
+ *   succeeded, failed, cancelled, expired       final; only retention changes them, to expired
  *
- * A worker holds a run by a lease that it keeps renewing. When the lease runs out the worker is taken for dead, and
- * another takes the run up from the start (`take` from validating or running). Only the holder of the lease can begin,
- * succeed or fail a run; anybody's cancel ends it, and the holder notices when it next renews.
+ * A worker holds a run by a lease that it keeps renewing. When the lease expires, the worker counts as exited, and another
+ * one starts the run again (`take` from validating or running). Only the holder of the lease can begin, succeed or fail a
+ * run. Any cancel ends the run, and the holder notices when it next renews.
  */
 export const runStatuses = ['queued', 'validating', 'running', 'succeeded', 'failed', 'cancelled', 'expired'] as const
 export type RunStatus = (typeof runStatuses)[number]
@@ -31,10 +31,10 @@ const transitions: { readonly [Event in RunEvent]: Partial<Record<RunStatus, Run
   },
 }
 
-/** Where the event leads; null where it is not possible. */
+/** The state after the event; null if the event is not possible. */
 export const nextStatus = (status: RunStatus, event: RunEvent): RunStatus | null => transitions[event][status] ?? null
 
-/** The states in which an event is possible, for a store to ask for them in one condition. */
+/** The states in which an event is possible, for a condition of the store. */
 export const statusesBefore = (event: RunEvent): readonly RunStatus[] =>
   runStatuses.filter((status) => nextStatus(status, event) !== null)
 

@@ -2,9 +2,9 @@ import type { Readable } from 'node:stream'
 import { type Claim, claimFor } from '../access/claim.ts'
 import { isExecuted } from '../access/policy-limits.ts'
 import type { Consumer } from '../access/principal.ts'
-import { invalidField, TidemarkError } from '../errors.ts'
-import { isId, newId } from '../ids.ts'
-import { dayMs } from '../time.ts'
+import { invalidField, TidemarkError } from '../platform/errors.ts'
+import { isId, newId } from '../platform/ids.ts'
+import { dayMs } from '../platform/time.ts'
 import type { AnalysisStore, Artifact, Run } from './analysis-store.ts'
 import type { ArtifactFiles } from './artifact-files.ts'
 import { type AnalysisRequest, checkRequest, notFound } from './check-request.ts'
@@ -13,26 +13,26 @@ import { checkParameters, needsOf } from './parameters.ts'
 import { nextStatus, type RunStatus } from './run-states.ts'
 
 export interface RunRequest extends AnalysisRequest {
-  /** As they were sent: what they may be is the type's own. */
+  /** Unchanged from the request; the analysis type defines them. */
   readonly parameters: Readonly<Record<string, unknown>>
   readonly inputCutoffAt: number | null
   readonly retentionDays: number
 }
 
-/** When the place of an unfinished run is free nobody knows; this is how often asking again makes sense. */
+/** Nobody knows when an unfinished run ends. This is a sensible interval to ask again. */
 const retryAfterSeconds = 5
 
 export interface RunsParts {
   readonly store: AnalysisStore
   readonly files: ArtifactFiles
-  /** A run waits for a worker. */
+  /** Called when a run waits for a worker. */
   readonly added: () => void
-  /** A run was cancelled: a worker of this process need not wait to learn of it. */
+  /** Called when a run was cancelled, so that a worker of this process stops at once. */
   readonly cancelled: (runId: string) => void
   readonly now?: () => number
 }
 
-/** What an application does with its runs. Another application's run is like none at all. */
+/** The operations of an application on its runs. A run of another application counts as missing. */
 export class AnalysisRuns {
   readonly #parts: RunsParts
   readonly #now: () => number
@@ -47,8 +47,10 @@ export class AnalysisRuns {
     const { store } = this.#parts
     const { analysisType } = request
     const parameters = checkParameters(analysisType, request.parameters, isExecuted(consumer.policy, analysisType))
-    if (request.inputCutoffAt !== null && request.inputCutoffAt > now) {
-      throw invalidField('invalid_analysis_request', 'input_cutoff_at', 'must not be in the future')
+    const { clockAheadSecondsMax } = analysisLimits
+    if (request.inputCutoffAt !== null && request.inputCutoffAt > now + clockAheadSecondsMax * 1000) {
+      const message = `must not be more than ${clockAheadSecondsMax} seconds in the future`
+      throw invalidField('invalid_analysis_request', 'input_cutoff_at', message)
     }
     const needs = needsOf(analysisType, parameters)
     const scope = await checkRequest(request, consumer, store, 'invalid_analysis_request', needs)
@@ -59,7 +61,7 @@ export class AnalysisRuns {
       embeddingProfileId: request.embeddingProfileId,
       inputScope: request.inputScope,
       parameters,
-      inputCutoffAt: request.inputCutoffAt ?? now,
+      inputCutoffAt: Math.min(request.inputCutoffAt ?? now, now),
       retentionDays: request.retentionDays,
       scope,
       createdAt: now,
@@ -104,7 +106,7 @@ export class AnalysisRuns {
     return runs.map((run) => runAt(run, now)!)
   }
 
-  /** A run that is cancelled already stays so; one that finished otherwise cannot be. */
+  /** Cancelling a cancelled run changes nothing; a run that ended otherwise cannot be cancelled. */
   async cancel(consumer: Consumer, runId: string): Promise<Run> {
     const now = this.#now()
     const found = isId('run', runId) ? await this.#parts.store.cancelRun(consumer.applicationId, runId, now) : null
@@ -122,7 +124,9 @@ export class AnalysisRuns {
     return { run, artifacts: run.status === 'succeeded' ? await this.#parts.store.artifacts(runId) : [] }
   }
 
-  /** Missing run, missing artifact and another's artifact are one answer, so that ids cannot be probed. */
+  /**
+   * The same error for a missing run, a missing artifact and one of another application, so that ids cannot be probed.
+   */
   async artifact(consumer: Consumer, runId: string, artifactId: string): Promise<Artifact> {
     const run = await this.#find(consumer, runId)
     const artifacts = run?.status === 'succeeded' ? await this.#parts.store.artifacts(runId) : []
@@ -131,14 +135,14 @@ export class AnalysisRuns {
     return found
   }
 
-  /** The bytes of an artifact from `start` up to and including `end`. */
+  /** The bytes of an artifact from `start` to `end`, inclusive. */
   async bytes(artifact: Artifact, start: number, end: number): Promise<Readable> {
     const stream = await this.#parts.files.read(artifact, start, end)
     if (stream === null) throw artifactLost(artifact)
     return stream
   }
 
-  /** Where all of it can be fetched without passing through here; null where it cannot. */
+  /** An address for a direct download of the whole file; null if there is none. */
   address(artifact: Artifact): Promise<string | null> {
     return this.#parts.files.addressOf(artifact)
   }
@@ -149,7 +153,7 @@ export class AnalysisRuns {
   }
 }
 
-/** Retention comes by every now and then; what it will do is true from the moment it is due. */
+/** Retention runs now and then, but its effect counts from the moment it is due. */
 export function runAt(run: Run, now: number): Run | null {
   if (now < run.expiresAt) return run
   if (now >= run.expiresAt + analysisLimits.expiredDays * dayMs) return null
@@ -159,7 +163,7 @@ export function runAt(run: Run, now: number): Run | null {
 const artifactNotFound = () =>
   new TidemarkError('analysis_artifact_not_found', 'this application has no such artifact: list those of the run')
 
-/** The store knows it and the run lists it: that the file is not there as it was written is a fault of this side. */
+/** The store has the artifact and the run lists it, so a missing or damaged file is a server error. */
 const artifactLost = ({ artifactId, bytes }: Artifact) =>
   new TidemarkError(
     'internal',

@@ -43,7 +43,7 @@ test('intervals are counted from creation, and those that went by unused are not
       assert.ok(due > createdAt + sinceMs && due <= createdAt + sinceMs + intervalSeconds * 1000)
     }),
   )
-  // By a clock that is behind the one that the subscription was created by, or read before it.
+  // By a clock behind the one that created the subscription, or read before it was created.
   assert.equal(dueAt(waiting('scheduled', ran(createdAt - 7)), null), createdAt + 10 * minute)
   const withoutInterval = waiting('scheduled', ran(createdAt), { intervalSeconds: null })
   assert.equal(dueAt(withoutInterval, null), createdAt + 86_400_000)

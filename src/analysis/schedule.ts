@@ -1,39 +1,40 @@
 /**
- * When a subscription starts a run, of an application whose policy has `analysis.scheduling`.
+ * When a subscription starts a run, if the policy of its application has `analysis.scheduling`.
  *
- *   first        at once: what is there already is what later runs are compared with
- *   scheduled    at whole intervals from its creation. Intervals that went by while a run was under way, the subscription
- *                paused or no worker alive are one run, not one each
- *   on_change    when the feed has moved within its scope and then been quiet for a while, or has moved for so long that
- *                waiting on would not be bounded. After a run that did not succeed, or that was computed while vectors of
- *                its scope were still to be made, after a pause that grows: no change is missed for ever
+ *   first        at once: later runs are compared with the existing content
+ *   scheduled    at whole intervals from its creation. Intervals that pass while a run is in progress, the subscription is
+ *                paused or no worker is alive become one run
+ *   on_change    when the feed has had changes in its scope and then been quiet for a while, or has had changes for so long
+ *                that waiting must end. After a run that failed, or that was computed while vectors of its scope were
+ *                missing, after a growing pause: no change is missed forever
  *   hybrid       whichever is first
  *
- * One run of a subscription is under way at a time. Every run is of everything up to its start, so one start answers for
- * all that came before.
+ * A subscription has at most one run in progress. Every run covers everything up to its start, so one start covers all
+ * earlier changes.
  */
-import { dayMs } from '../time.ts'
+import { dayMs } from '../platform/time.ts'
 import type { ScopeChanges, WaitingSubscription } from './subscription-store.ts'
 
 export const schedule = {
-  /** What comes in one go is one change, and its vectors are mostly made by then. */
+  /** A burst of changes counts as one, and most of its vectors exist by then. */
   settledAfterMs: 30_000,
-  /** A feed that never is quiet for so long gives a run as often as this. */
+  /** A feed that is never quiet for that long starts a run this often. */
   waitsAtMostMs: 300_000,
-  /** After the first run without success, then twice as long each time. */
+  /** After the first unsuccessful run, then twice as long each time. */
   pauseMs: 60_000,
   pauseMaxMs: 3_600_000,
-  /** Of a subscription that says none. */
+  /** The interval of a subscription that sets none. */
   intervalMs: dayMs,
 } as const
 
-/** The time from which the next run is due; Infinity while nothing calls for one. */
+/** The time from which the next run is due; Infinity while there is no reason for one. */
 export function dueAt(waiting: WaitingSubscription, changes: ScopeChanges | null): number {
   const { subscription, last, tries } = waiting
   if (last === null) return -Infinity
   const { executionMode, intervalSeconds, createdAt } = subscription
   const intervalMs = intervalSeconds === null ? schedule.intervalMs : intervalSeconds * 1000
-  // The first run may bear an earlier time than its subscription, which came while subscriptions were looked at.
+  // The first run may have an earlier time than its subscription, which was created while subscriptions were being
+  // checked.
   const intervals = Math.max(0, Math.floor((last.startedAt - createdAt) / intervalMs)) + 1
   const byInterval = executionMode === 'on_change' ? Infinity : createdAt + intervals * intervalMs
   if (executionMode === 'scheduled') return byInterval

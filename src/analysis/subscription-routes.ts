@@ -1,28 +1,28 @@
-import type { Static } from 'typebox'
-import type { Cursors } from '../cursors.ts'
+import { type Static, Type } from 'typebox'
 import { IdempotencyHeaders } from '../http/make-once.ts'
+import { cursorParameter } from '../http/query-parameters.ts'
 import { consumerOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed-app.ts'
-import { Type } from '../schema-types.ts'
-import { formatTime } from '../time.ts'
-import { choice, dateTime, idOf, named, noFields, orNull, printablePattern, strict } from '../validation.ts'
-import { analysisLimits } from './limits.ts'
-import { RequestParameters } from './parameters.ts'
+import type { Cursors } from '../platform/cursors.ts'
+import { formatTime } from '../platform/time.ts'
+import { choice, dateTime, idOf, named, noFields, orNull, printablePattern, strict } from '../platform/validation.ts'
 import {
   about,
+  analysisRoute,
   answerFields,
   answerOf,
-  config,
   nextCursor,
   openCursor,
   pageParameters,
   readPage,
   requestFields,
   requestOf,
-} from './route-frame.ts'
+} from './frame-of-routes.ts'
+import { analysisLimits } from './limits.ts'
+import { RequestParameters } from './parameters.ts'
 import { RunAnswer, runAnswer } from './run-routes.ts'
 import { schedule } from './schedule.ts'
-import { executionModes } from './subscription-store.ts'
+import { executionModes, type SeenRun } from './subscription-store.ts'
 import { type AnalysisSubscriptions, type SubscriptionNow, subscriptionStatuses } from './subscriptions.ts'
 
 const invalid = 'invalid_analysis_subscription'
@@ -39,7 +39,7 @@ const SubscriptionAnswer = named(
     artifact_retention_days: orNull(Type.Integer()),
     status: choice(subscriptionStatuses, {
       description:
-        'Only an `active` subscription starts runs. `disabled`: analysis is off for the application. `reconciliation_required`: its scope, profile or parameters are no longer allowed.',
+        'Only an `active` subscription starts runs. `disabled`: analysis is off for the application, and all its requests here are 403. `reconciliation_required`: its scope, profile or parameters are no longer allowed.',
     }),
     created_at: dateTime,
     updated_at: dateTime,
@@ -95,7 +95,7 @@ export function analysisSubscriptionRoutes(
   app.post(
     '/v1/analysis/subscriptions',
     {
-      config: config('analysis.subscriptions.create', invalid, 'analysis_request_failed', 'analysis_forbidden'),
+      ...analysisRoute('analysis.subscriptions.create', invalid, 'analysis_request_failed'),
       schema: {
         ...about('Create an analysis subscription', scheduling),
         querystring: noFields,
@@ -107,7 +107,7 @@ export function analysisSubscriptionRoutes(
     async (request, reply) => {
       const { body } = request
       const consumer = consumerOf(request)
-      const asked = {
+      const requested = {
         name: body.name,
         ...requestOf(body),
         executionMode: body.execution_mode,
@@ -116,7 +116,7 @@ export function analysisSubscriptionRoutes(
         artifactRetentionDays: body.artifact_retention_days ?? null,
       }
       const made = await request.makeOnce(
-        (claim) => subscriptions.create(consumer, asked, claim),
+        (claim) => subscriptions.create(consumer, requested, claim),
         (subscriptionId) => subscriptions.read(consumer, subscriptionId),
       )
       return reply
@@ -129,7 +129,7 @@ export function analysisSubscriptionRoutes(
   app.get(
     '/v1/analysis/subscriptions',
     {
-      config: config('analysis.subscriptions.list', invalid),
+      ...analysisRoute('analysis.subscriptions.list', invalid),
       schema: {
         ...about('List analysis subscriptions', 'Newest first, with their current status.'),
         querystring: Type.Object(pageParameters, strict),
@@ -156,7 +156,7 @@ export function analysisSubscriptionRoutes(
   app.get(
     '/v1/analysis/subscriptions/:subscription_id',
     {
-      config: config('analysis.subscriptions.read', invalid, 'analysis_not_found'),
+      ...analysisRoute('analysis.subscriptions.read', invalid, 'analysis_not_found'),
       schema: {
         ...about('Get an analysis subscription', 'The subscription with its current status.'),
         params: ById,
@@ -171,7 +171,7 @@ export function analysisSubscriptionRoutes(
   app.post(
     '/v1/analysis/subscriptions/:subscription_id/pause',
     {
-      config: config('analysis.subscriptions.pause', invalid, 'analysis_not_found'),
+      ...analysisRoute('analysis.subscriptions.pause', invalid, 'analysis_not_found'),
       schema: {
         ...about(
           'Pause an analysis subscription',
@@ -189,13 +189,7 @@ export function analysisSubscriptionRoutes(
   app.post(
     '/v1/analysis/subscriptions/:subscription_id/resume',
     {
-      config: config(
-        'analysis.subscriptions.resume',
-        invalid,
-        'analysis_request_failed',
-        'analysis_forbidden',
-        'analysis_not_found',
-      ),
+      ...analysisRoute('analysis.subscriptions.resume', invalid, 'analysis_request_failed', 'analysis_not_found'),
       schema: {
         ...about(
           'Resume an analysis subscription',
@@ -213,17 +207,14 @@ export function analysisSubscriptionRoutes(
   app.get(
     '/v1/analysis/subscriptions/:subscription_id/runs',
     {
-      config: config('analysis.subscriptions.runs', invalid, 'analysis_not_found'),
+      ...analysisRoute('analysis.subscriptions.runs', invalid, 'analysis_not_found', 'cursor_expired'),
       schema: {
         ...about(
           'List the runs of an analysis subscription',
           `Finished runs, whatever their result, in the order in which they finished, at most ${analysisLimits.pageDefault} at a time. Read on with \`next_cursor\` as \`after\`: you get every run exactly once. An empty list means that none has finished since. Runs in progress are in \`GET /v1/analysis/runs\`. Expired runs stay in the list for another ${analysisLimits.expiredDays} days. Always empty for applications without \`analysis.scheduling\`.`,
         ),
         params: ById,
-        querystring: Type.Object(
-          { after: Type.Optional(Type.String({ description: '`next_cursor` of the previous response.' })) },
-          strict,
-        ),
+        querystring: Type.Object({ after: cursorParameter('`next_cursor` of the previous response.') }, strict),
         response: {
           200: named(
             'SubscriptionRunPage',
@@ -240,16 +231,17 @@ export function analysisSubscriptionRoutes(
       const { subscription_id: subscriptionId } = request.params
       const binding = ['analysis.subscriptions.runs', consumer.applicationId, subscriptionId]
       const after = await openCursor(cursors, { path: 'after', cursor: request.query.after }, binding, invalid)
-      const runs = await subscriptions.runs(consumer, subscriptionId, Number(after ?? ''))
-      const position = runs.at(-1)?.subscription?.turn ?? after ?? ''
-      return { runs: runs.map(runAnswer), next_cursor: cursors.sign(binding, String(position)) }
+      const runs = await subscriptions.runs(consumer, subscriptionId, after === null ? null : seenRun(after))
+      const last = runs.at(-1)
+      const position = last === undefined ? (after ?? '') : `${last.subscription?.turn} ${last.runId}`
+      return { runs: runs.map(runAnswer), next_cursor: cursors.sign(binding, position) }
     },
   )
 
   app.get(
     '/v1/analysis/subscriptions/:subscription_id/checkpoint',
     {
-      config: config('analysis.subscriptions.checkpoint', invalid, 'analysis_not_found'),
+      ...analysisRoute('analysis.subscriptions.checkpoint', invalid, 'analysis_not_found'),
       schema: {
         ...about(
           'Get the checkpoint of an analysis subscription',
@@ -286,6 +278,15 @@ export function analysisSubscriptionRoutes(
       }
     },
   )
+}
+
+/**
+ * Parses the position in a cursor: the number of the run within its subscription, and its id, which earlier versions
+ * left out.
+ */
+function seenRun(position: string): SeenRun {
+  const [turn = '', runId = null] = position.split(' ')
+  return { turn: Number(turn), runId }
 }
 
 function subscriptionAnswer({ subscription, status }: SubscriptionNow): Static<typeof SubscriptionAnswer> {

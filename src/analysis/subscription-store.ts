@@ -4,7 +4,7 @@ import type { Scope } from '../access/scope.ts'
 import type { AnalysisStore, NewRun, Run } from './analysis-store.ts'
 import type { InputScope } from './input-scope.ts'
 
-/** The port of analysis with its subscriptions, and the runs that these start. */
+/** The port of analysis with its subscriptions and the runs that they start. */
 export interface SubscriptionStore extends AnalysisStore {
   addSubscription(subscription: Subscription, claim?: KeptClaim | null): Promise<void>
   subscription(applicationId: string, subscriptionId: string): Promise<Subscription | null>
@@ -14,25 +14,25 @@ export interface SubscriptionStore extends AnalysisStore {
     readonly before: string | null
     readonly limit: number
   }): Promise<readonly Subscription[]>
-  /** Sets whether it is paused; changes nothing where it already is so. */
+  /** Pauses or resumes; changes nothing if it is already so. */
   setPaused(applicationId: string, subscriptionId: string, paused: boolean, now: number): Promise<Subscription | null>
 
   /**
-   * Starts the next run of a subscription, queued, in one step with the decision: unless it is paused, gone or has a run
-   * under way, unless another process has started one since `afterTurn`, and unless the application has `concurrentMax`
-   * unfinished runs. Null where it did not.
+   * Starts the next run of a subscription, queued, in the transaction that decides about it: unless it is paused,
+   * deleted or has a run in progress, unless another process has started one since `afterTurn`, and unless the
+   * application has `concurrentMax` unfinished runs. Otherwise returns null.
    */
   startRun(start: RunStart): Promise<Run | null>
   /**
-   * Some of the subscriptions that may start a run, in the order of their ids: those that are not paused, have none under
-   * way, and belong to an application with a key that works and a policy that lets them.
+   * Some of the subscriptions that may start a run, in id order: those that are not paused, have no run in progress,
+   * and belong to an application with a valid key and a policy that allows it.
    */
   waitingSubscriptions(query: WaitingQuery): Promise<WaitingPage>
-  /** What the feed tells of the scope after a position, as far as some events go. */
+  /** The changes of the scope in the feed after a position, within a limited number of events. */
   changesWithin(query: ChangesQuery): Promise<{ readonly through: number; readonly changes: ScopeChanges | null }>
-  /** Keeps how far the feed was followed without finding a change, unless a run has been started since. */
+  /** Stores the position up to which the feed has no change, unless a run has been started since. */
   keepFollowed(subscriptionId: string, turn: number, through: number): Promise<void>
-  /** Runs of a subscription that have ended, after a turn and in their order; those that expired long ago are gone. */
+  /** Ended runs of a subscription after a turn, in order; those that expired long ago are removed. */
   endedRuns(query: {
     readonly subscriptionId: string
     readonly afterTurn: number
@@ -40,59 +40,67 @@ export interface SubscriptionStore extends AnalysisStore {
     readonly now: number
     readonly goneBefore: number
   }): Promise<readonly Run[]>
+  /** False if the store was put back to an earlier time since the run was seen. A removed run counts as known. */
+  knowsRun(subscriptionId: string, seen: SeenRun): Promise<boolean>
+}
+
+/** A run of a subscription that a reader has seen: its number, and its id if known. */
+export interface SeenRun {
+  readonly turn: number
+  readonly runId: string | null
 }
 
 export interface RunStart {
   readonly subscriptionId: string
   readonly afterTurn: number
   readonly run: NewRun
-  /** Null = no limit. */
+  /** Null means no limit. */
   readonly concurrentMax: number | null
 }
 
 export interface WaitingQuery {
   readonly after: string | null
-  /** Subscriptions looked at, whether they wait or not. */
+  /** Subscriptions scanned, whether or not they wait. */
   readonly limit: number
   readonly now: number
 }
 
 export interface WaitingPage {
   readonly waiting: readonly WaitingSubscription[]
-  /** Of the feed. */
+  /** The newest sequence of the feed. */
   readonly newest: number
-  /** Where the next page begins; null at the end. */
+  /** The start of the next page; null at the end. */
   readonly nextAfter: string | null
 }
 
 export interface WaitingSubscription {
   readonly subscription: Subscription
-  /** Of the latest run; 0 before the first. */
+  /** The turn of the latest run; 0 before the first. */
   readonly turn: number
-  /** Runs started since the last success that lacked nothing. */
+  /** Runs started since the last complete success. */
   readonly tries: number
-  /** No event up to here calls for a run. */
+  /** No event up to here requires a run. */
   readonly followedThrough: number
   readonly last: {
     readonly startedAt: number
     readonly endedAt: number
-    /** It succeeded, and no vector of its scope was still to be made. */
+    /** It succeeded, and all vectors of its scope existed. */
     readonly isComplete: boolean
   } | null
 }
 
 export interface ChangesQuery {
   readonly after: number
-  /** Looked at, whether they belong to the scope or not. */
+  /** Events to scan, whether or not they belong to the scope. */
   readonly events: number
   readonly scope: Scope
   readonly inputScope: InputScope
-  /** Whether a change of metrics alone is one. */
+  /** Whether a change of metrics alone counts. */
   readonly withMetrics: boolean
   readonly now: number
 }
 
-/** When the first and the last of some changes came. */
+/** The times of the first and the last of some changes. */
 export interface ScopeChanges {
   readonly firstAt: number
   readonly lastAt: number
@@ -108,14 +116,14 @@ export interface Subscription {
   readonly inputScope: InputScope
   readonly executionMode: (typeof executionModes)[number]
   readonly embeddingProfileId: string | null
-  /** As they were sent; null where none were. */
+  /** Unchanged from the request; null if there were none. */
   readonly parameters: Readonly<Record<string, unknown>> | null
   readonly intervalSeconds: number | null
   readonly artifactRetentionDays: number | null
   readonly paused: boolean
   readonly createdAt: number
   readonly updatedAt: number
-  /** What its last success came to; null before the first. */
+  /** The position of its last success; null before the first. */
   readonly checkpoint: Checkpoint | null
 }
 

@@ -1,29 +1,29 @@
 /**
- * Subscriptions to an analysis. They start runs (`schedule.ts`, `due-runs.ts`) where the application's policy has
- * `analysis.scheduling`; without it they only keep what is wanted.
+ * Subscriptions to an analysis. They start runs (`schedule.ts`, `due-runs.ts`) if the application's policy has
+ * `analysis.scheduling`; otherwise they are only stored.
  *
- *   active | paused             what its owner set last, by pause and resume
+ *   active | paused             set by its owner, by pause and resume
  *   disabled                    the application's analysis is switched off
  *   reconciliation_required     its scope, its profile or its parameters are no longer allowed
  *
- * The last two follow from what is allowed now and are never stored: they come and go with policy and entitlements.
- * Resume tests what creation tests, and fails as creation would. Only an active one starts runs; one that is under way
- * goes on to its end, whatever the subscription becomes meanwhile.
+ * The last two depend on what is allowed now and are never stored: they change with policy and entitlements.
+ * Resume makes the same checks as creation, and fails in the same way. Only an active subscription starts runs. A run in
+ * progress completes, even if the status of the subscription changes meanwhile.
  */
 import { type Claim, claimFor } from '../access/claim.ts'
 import { isExecuted, isScheduled } from '../access/policy-limits.ts'
 import type { Consumer } from '../access/principal.ts'
 import type { Scope } from '../access/scope.ts'
-import { TidemarkError } from '../errors.ts'
-import { isId, newId } from '../ids.ts'
-import { dayMs } from '../time.ts'
+import { TidemarkError } from '../platform/errors.ts'
+import { isId, newId } from '../platform/ids.ts'
+import { dayMs } from '../platform/time.ts'
 import type { KeptParameters } from './algorithm.ts'
 import type { Run } from './analysis-store.ts'
 import { checkRequest, notFound } from './check-request.ts'
 import { analysisLimits } from './limits.ts'
 import { checkParameters, needsOf } from './parameters.ts'
 import { runAt } from './runs.ts'
-import type { Subscription, SubscriptionStore } from './subscription-store.ts'
+import type { SeenRun, Subscription, SubscriptionStore } from './subscription-store.ts'
 
 export const subscriptionStatuses = ['active', 'paused', 'disabled', 'reconciliation_required'] as const
 export type SubscriptionStatus = (typeof subscriptionStatuses)[number]
@@ -40,15 +40,15 @@ export interface SubscriptionNow {
 
 const invalid = 'invalid_analysis_subscription'
 
-/** What a run of the subscription would be computed on, and with. */
+/** The input and parameters of a run of the subscription. */
 export interface CheckedSubscription {
   readonly scope: Scope
   readonly parameters: KeptParameters | null
 }
 
 /**
- * What is tested at its creation, at every look at its status and before every run. Parameters that it lacks are no fault
- * while it does not start runs.
+ * The checks at creation, for every status, and before every run. Missing parameters are no fault while it does not
+ * start runs.
  */
 export async function checkSubscription(
   request: Pick<Subscription, 'analysisType' | 'embeddingProfileId' | 'inputScope' | 'parameters'>,
@@ -63,6 +63,13 @@ export async function checkSubscription(
   const scope = await checkRequest(request, consumer, store, invalid, needsOf(analysisType, parameters))
   return { scope, parameters }
 }
+
+const ofLostTime = (): TidemarkError =>
+  new TidemarkError(
+    'cursor_expired',
+    'the service was put back to an earlier time, and the run at this cursor no longer exists: read the runs again, without `after`',
+    { details: [{ path: 'after', message: 'is of a time that was lost: start over without it' }] },
+  )
 
 export class AnalysisSubscriptions {
   readonly #store: SubscriptionStore
@@ -105,9 +112,11 @@ export class AnalysisSubscriptions {
     return this.#withStatus(consumer, found)
   }
 
-  /** Its runs that have ended, after a turn; each once, since they end one after the other. */
-  async runs(consumer: Consumer, subscriptionId: string, afterTurn: number): Promise<readonly Run[]> {
+  /** Its ended runs after one that was seen, each once, because they end one after the other. */
+  async runs(consumer: Consumer, subscriptionId: string, seen: SeenRun | null): Promise<readonly Run[]> {
     await this.read(consumer, subscriptionId)
+    if (seen !== null && !(await this.#store.knowsRun(subscriptionId, seen))) throw ofLostTime()
+    const afterTurn = seen?.turn ?? 0
     const now = this.#now()
     const goneBefore = now - analysisLimits.expiredDays * dayMs
     const limit = analysisLimits.pageDefault

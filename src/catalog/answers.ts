@@ -1,8 +1,9 @@
-import type { Static } from 'typebox'
-import { documentStatuses } from '../ingest/content-store.ts'
-import { Type } from '../schema-types.ts'
-import { formatTime } from '../time.ts'
-import { choice, dateTime, named, orNull } from '../validation.ts'
+import { type Static, type TSchema, Type } from 'typebox'
+import type { Fields, FieldsWith } from '../document/field-types.ts'
+import { documentStatuses, type FieldKind } from '../document/fields.ts'
+import { answerRows } from '../document/rows.ts'
+import { formatTime } from '../platform/time.ts'
+import { choice, dateTime, named, orNull } from '../platform/validation.ts'
 import type { SnapshotRecord } from './catalog-store.ts'
 
 export const Author = named(
@@ -35,34 +36,39 @@ export const Snapshot = named(
   }),
 )
 
+/** The schema of each kind of value. */
+const kinds = {
+  text: Type.String,
+  time: (about: About) => Type.String({ format: 'date-time', ...about }),
+  integer: Type.Integer,
+  number: Type.Number,
+  status: (about: About) => choice(documentStatuses, about),
+  texts: (about: About) => Type.Array(Type.String(), about),
+  author: () => Author,
+} as const satisfies Partial<Record<FieldKind, (about: About) => TSchema>>
+type About = { readonly description?: string }
+
+type KindSchema<Name extends FieldsWith<'answer'>> = ReturnType<(typeof kinds)[Fields[Name]['kind']]>
+type IfKnown<Name extends FieldsWith<'answer'>> = Fields[Name] extends { required: true } | { kind: 'texts' }
+  ? KindSchema<Name>
+  : ReturnType<typeof orNull<KindSchema<Name>>>
+
 /** Fields that need a permission are absent where no matching entitlement grants it. */
 export const Document = named(
   'Document',
-  Type.Object({
-    id: Type.String(),
-    dataset_id: Type.String(),
-    source_platform: Type.String(),
-    external_id: Type.String(),
-    url: orNull(Type.String()),
-    title: Type.Optional(orNull(Type.String({ description: 'Needs the permission `title`.' }))),
-    content_type: orNull(Type.String()),
-    language: orNull(Type.String()),
-    region: orNull(Type.String()),
-    status: choice(documentStatuses, {
-      description: '`unavailable`: deleted or hidden on the platform, as last reported by the collector.',
-    }),
-    current_version_id: Type.String(),
-    published_at: orNull(dateTime),
-    created_at: Type.String({ format: 'date-time', description: 'When the document was first ingested.' }),
-    observed_at: Type.String({ format: 'date-time', description: 'When the collector last saw a change.' }),
-    author: Type.Optional(orNull(Author)),
-    topics: Type.Optional(Type.Array(Type.String(), { description: 'Needs the permission `metadata`.' })),
-    tags: Type.Optional(Type.Array(Type.String(), { description: 'Needs the permission `metadata`.' })),
-    classifications: Type.Optional(
-      Type.Array(Type.String(), { description: 'Classification codes. Needs the permission `facts`.' }),
-    ),
-    score: Type.Optional(orNull(Type.Integer({ description: 'Needs the permission `metrics`.' }))),
-  }),
+  Type.Object(
+    Object.fromEntries(
+      answerRows.map(({ name, kind, required, openedBy, answer }) => {
+        const schema: TSchema = kinds[kind as keyof typeof kinds]({ ...answer })
+        const known = required || kind === 'texts' ? schema : orNull(schema)
+        return [name, openedBy === undefined ? known : Type.Optional(known)]
+      }),
+    ) as {
+      [Name in FieldsWith<'answer'>]: Fields[Name] extends { openedBy: unknown }
+        ? ReturnType<typeof Type.Optional<IfKnown<Name>>>
+        : IfKnown<Name>
+    },
+  ),
 )
 
 export function snapshotAnswer(snapshot: SnapshotRecord): Static<typeof Snapshot> {

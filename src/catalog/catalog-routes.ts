@@ -1,16 +1,15 @@
 import type { FastifyRequest } from 'fastify'
-import type { Static } from 'typebox'
+import { type Static, Type } from 'typebox'
 import type { Operation } from '../access/operations.ts'
 import type { Scope } from '../access/scope.ts'
-import type { Cursors } from '../cursors.ts'
-import { type ErrorCode, TidemarkError } from '../errors.ts'
-import { listParameter, splitList } from '../http/list-parameter.ts'
+import { documentStatuses } from '../document/fields.ts'
+import { cursorParameter, listParameter, splitLists, timeParameter } from '../http/query-parameters.ts'
 import { consumerOf, scopeOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed-app.ts'
-import { documentStatuses } from '../ingest/content-store.ts'
-import { Type } from '../schema-types.ts'
-import { formatOptionalTime, formatTime, parseOptionalTime } from '../time.ts'
-import { choice, dateTime, named, orNull, pageSize, strict } from '../validation.ts'
+import type { Cursors } from '../platform/cursors.ts'
+import { type ErrorCode, TidemarkError } from '../platform/errors.ts'
+import { formatOptionalTime, formatTime, parseOptionalBound } from '../platform/time.ts'
+import { choice, dateTime, named, orNull, pageSize, strict } from '../platform/validation.ts'
 import { Author, Document, Snapshot, snapshotAnswer } from './answers.ts'
 import type { CatalogStore, DocumentRecord } from './catalog-store.ts'
 import { authorAnswer, documentAnswer, readableDocument } from './document-answer.ts'
@@ -26,15 +25,13 @@ import {
 } from './listing-rules.ts'
 import { timeLimited } from './time-limited.ts'
 
-const time = (description: string) => Type.Optional(Type.String({ format: 'date-time', description }))
-
 const windows = {
-  created_from: time(
+  created_from: timeParameter(
     'Only documents first ingested at this time or later. Default: 24 hours before the end of the window. The window is at most 31 days.',
   ),
-  created_to: time('Only documents first ingested before this time. Default: now.'),
-  published_from: time('Only documents published at this time or later.'),
-  published_to: time('Only documents published before this time.'),
+  created_to: timeParameter('Only documents first ingested before this time. Default: now.'),
+  published_from: timeParameter('Only documents published at this time or later.'),
+  published_to: timeParameter('Only documents published before this time.'),
 }
 const datasetId = Type.Optional(
   Type.String({
@@ -44,7 +41,7 @@ const datasetId = Type.Optional(
   }),
 )
 
-/** Bounded as scores are: without bounds, "Infinity" passes for a whole number. */
+/** Bounded like all scores: without bounds, "Infinity" is accepted as a whole number. */
 const score = Type.Optional(
   Type.Integer({
     minimum: Number.MIN_SAFE_INTEGER,
@@ -53,7 +50,7 @@ const score = Type.Optional(
   }),
 )
 
-/** Everything that both listings take. */
+/** The parameters that both listings take. */
 const listing = {
   dataset_id: datasetId,
   topics: listParameter('Only documents with one of these topics, matched exactly. Needs `metadata`.'),
@@ -64,9 +61,7 @@ const listing = {
   content_types: listParameter('Only these content types.'),
   ...windows,
   limit: pageSize(200, 50),
-  cursor: Type.Optional(
-    Type.String({ description: '`next_cursor` of the previous page. Send the same other parameters.' }),
-  ),
+  cursor: cursorParameter('`next_cursor` of the previous page. Send the same other parameters.'),
   include_snapshot: Type.Optional(
     Type.Boolean({ default: false, description: 'Attach the latest metric snapshot to each document.' }),
   ),
@@ -99,6 +94,7 @@ const BrowseQuery = Type.Object(
 )
 const UserDocumentsQuery = Type.Object(listing, strict)
 type ListingParameters = Static<typeof BrowseQuery>
+const listNames = ['source_platforms', 'topics', 'tags', 'classification_codes', 'content_types'] as const
 
 const Listing = named(
   'CatalogPage',
@@ -121,18 +117,19 @@ const User = named(
         external_author_id: Type.String(),
         author: orNull(Author),
         document_id: Type.String({ description: 'The document the profile came from.' }),
-        observed_at: Type.String({ format: 'date-time', description: 'When that document was last observed.' }),
+        observed_at: Type.String({
+          format: 'date-time',
+          description:
+            'When a collector last sent that document, changed or not; its own time of observation if it names one.',
+        }),
       }),
     ),
   }),
 )
 const UserPath = Type.Object({
   platform: Type.String({ minLength: 1, maxLength: 128, description: 'The platform code.' }),
-  external_author_id: Type.String({
-    minLength: 1,
-    maxLength: 512,
-    description: 'The ID of the user on the platform.',
-  }),
+  // No maximum: an ID that is longer than any stored one is an unknown user (404).
+  external_author_id: Type.String({ minLength: 1, description: 'The ID of the user on the platform.' }),
 })
 
 const config = (operation: Operation, ...errors: ErrorCode[]) =>
@@ -147,7 +144,7 @@ const about = (summary: string, description: string) => ({ tags: ['Catalog'], su
 export interface CatalogParts {
   readonly store: CatalogStore
   readonly cursors: Cursors
-  /** How long the store may take before the answer is 503. */
+  /** The answer is 503 if the store takes longer than this. */
   readonly timeoutMs: number
 }
 
@@ -167,12 +164,13 @@ export function catalogRoutes(app: TypedApp, parts: CatalogParts): void {
       },
     },
     async (request) => {
-      const platforms = splitList(request.query.source_platforms, 'source_platforms', 'invalid_document_query')
+      const lists = listsOf(request.query)
+      const platforms = lists.source_platforms
       const author = request.query.external_author_id ?? null
       if (author !== null && platforms?.length !== 1) {
         throw invalid('external_author_id', 'needs exactly one value in source_platforms')
       }
-      return list(request, request.query, platforms, author, parts)
+      return list(request, request.query, { lists, platforms, author }, parts)
     },
   )
 
@@ -190,8 +188,10 @@ export function catalogRoutes(app: TypedApp, parts: CatalogParts): void {
         response: { 200: Listing },
       },
     },
-    async (request) =>
-      list(request, request.query, [request.params.platform], request.params.external_author_id, parts),
+    async (request) => {
+      const { platform, external_author_id: author } = request.params
+      return list(request, request.query, { lists: listsOf(request.query), platforms: [platform], author }, parts)
+    },
   )
 
   app.get(
@@ -210,7 +210,7 @@ export function catalogRoutes(app: TypedApp, parts: CatalogParts): void {
     },
     async (request) => {
       const { platform, external_author_id: author } = request.params
-      const conditions = conditionsOf(request.query, author)
+      const conditions = conditionsOf(request.query, author, noLists)
       const window = ingestWindow(conditions.times.createdFrom, conditions.times.createdTo, false, Date.now())
       const scope = scopeFor(request, request.query, [platform], conditions)
       const [record] = await timeLimited(timeoutMs, (answerBy) =>
@@ -238,23 +238,31 @@ export function catalogRoutes(app: TypedApp, parts: CatalogParts): void {
           external_author_id: author,
           author: authorAnswer(record.author),
           document_id: record.documentId,
-          observed_at: formatTime(record.observedAt),
+          observed_at: formatTime(record.seenAt),
         },
       }
     },
   )
 }
 
+const listsOf = (query: ListingParameters) => splitLists(query, listNames, 'invalid_document_query')
+const noLists = listsOf({})
+
+interface ParsedRequest {
+  readonly lists: ReturnType<typeof listsOf>
+  readonly platforms: readonly string[] | null
+  readonly author: string | null
+}
+
 async function list(
   request: FastifyRequest,
   parameters: ListingParameters,
-  platforms: readonly string[] | null,
-  author: string | null,
+  { lists, platforms, author }: ParsedRequest,
   { store, cursors, timeoutMs }: CatalogParts,
 ): Promise<Static<typeof Listing>> {
   const consumer = consumerOf(request)
   const { limit = 50, include_snapshot: snapshot = false, query: exactText } = parameters
-  const conditions = conditionsOf(parameters, author)
+  const conditions = conditionsOf(parameters, author, lists)
   const binding = [
     'browse',
     consumer.applicationId,
@@ -271,7 +279,7 @@ async function list(
   if (parameters.cursor === undefined) {
     window = ingestWindow(conditions.times.createdFrom, conditions.times.createdTo, exact !== null, Date.now())
   } else {
-    // The first page fixed the window, "now" included: measured anew it would grow beyond 31 days while it is paged.
+    // The first page fixed the window, including "now". Computed again for each page, it could grow beyond 31 days.
     const opened = await cursors.open<{ before: string } & IngestWindow>(parameters.cursor, binding)
     if (!opened.ok) {
       throw invalid('cursor', 'does not belong to this request: repeat it with unchanged parameters and limit')
@@ -303,29 +311,32 @@ async function list(
 }
 
 const bounds = (window: IngestWindow) => ({ createdFrom: window.from, createdTo: window.to })
-/** The conditions of a request in the words of the store. They are also what a cursor is bound to. */
-function conditionsOf(parameters: ListingParameters, externalAuthorId: string | null) {
-  const listOf = (name: 'topics' | 'tags' | 'classification_codes' | 'content_types') =>
-    splitList(parameters[name], name, 'invalid_document_query')
+/** The conditions of a request in the terms of the store. A cursor is bound to them too. */
+function conditionsOf(
+  parameters: ListingParameters,
+  externalAuthorId: string | null,
+  lists: ReturnType<typeof listsOf>,
+) {
   const filters = {
     externalAuthorId,
-    topics: listOf('topics'),
-    tags: listOf('tags'),
-    classifications: listOf('classification_codes'),
-    contentTypes: listOf('content_types'),
+    topics: lists.topics,
+    tags: lists.tags,
+    classifications: lists.classification_codes,
+    contentTypes: lists.content_types,
     scoreMin: parameters.score_min ?? null,
     scoreMax: parameters.score_max ?? null,
-    publishedFrom: parseOptionalTime(parameters.published_from),
-    publishedTo: parseOptionalTime(parameters.published_to),
+    publishedFrom: parseOptionalBound(parameters.published_from),
+    publishedTo: parseOptionalBound(parameters.published_to),
     status: parameters.status ?? null,
   }
   checkScores(filters.scoreMin, filters.scoreMax)
-  checkInterval(filters.publishedFrom, filters.publishedTo, 'published_from')
+  checkInterval(parameters, 'published')
+  checkInterval(parameters, 'created')
   return {
     filters,
     times: {
-      createdFrom: parseOptionalTime(parameters.created_from),
-      createdTo: parseOptionalTime(parameters.created_to),
+      createdFrom: parseOptionalBound(parameters.created_from),
+      createdTo: parseOptionalBound(parameters.created_to),
     },
   }
 }
@@ -336,7 +347,7 @@ function scopeFor(
   platforms: readonly string[] | null,
   { filters }: ReturnType<typeof conditionsOf>,
 ): Scope {
-  const asked = {
+  const requested = {
     datasets: parameters.dataset_id === undefined ? null : [parameters.dataset_id],
     platforms,
     needs: needsOf({
@@ -347,7 +358,7 @@ function scopeFor(
     }),
   }
   const names = { datasets: 'dataset_id', platforms: 'source_platforms', ...conditionsByNeed(parameters) }
-  return scopeOf(consumerOf(request), asked, names)
+  return scopeOf(consumerOf(request), requested, names)
 }
 
 function itemAnswer(
@@ -355,7 +366,7 @@ function itemAnswer(
   scope: Scope,
   withSnapshot: boolean,
 ): Static<typeof Listing>['documents'][number] {
-  // The store applied the same scope, so a document that is not readable here is a defect, not a case.
+  // The store applied the same scope, so a document that cannot be read here is a defect.
   const found = readableDocument(record, scope)!
   const snapshot = found.fields.has('metrics') ? record.snapshot : null
   return {

@@ -1,31 +1,37 @@
-import type { Scope, ScopedDocument } from '../access/scope.ts'
-import type { DocumentStatus } from '../ingest/content-store.ts'
+import type { Scope } from '../access/scope.ts'
+import type { AnsweredValues } from '../document/field-types.ts'
+import type { DocumentStatus } from '../document/fields.ts'
 
-/** The port: documents as they are read. */
+/** The port for reading documents. */
 export interface CatalogStore {
-  /** Those of the documents that exist, in no particular order. */
+  /** The documents that exist, in no particular order. */
   documents(documentIds: readonly string[], parts: { snapshot: boolean }): Promise<readonly DocumentRecord[]>
-  /** The texts of some versions, in no particular order. Asked only for those that may be read. */
+  /** The texts of some versions, in no particular order. The caller has checked that they may be read. */
   bodies(versionIds: readonly string[]): Promise<readonly VersionBody[]>
-  /** One version of a document, the current one when `versionId` is null. A version that the scope hides is none. */
+  /**
+   * One version of a document; the current one if `versionId` is null. Null if it does not exist or the scope hides it.
+   */
   version(documentId: string, versionId: string | null, scope: Scope): Promise<VersionRecord | null>
-  /** Those that the scope opens, newest first; `before` is the last id already seen. */
+  /** The versions that the scope opens, newest first. `before` is the last id of the previous page (keyset paging). */
   versions(documentId: string, scope: Scope, page: Page): Promise<readonly VersionSummary[]>
-  /** How many of them there are. */
+  /** How many versions of the document the scope opens. */
   versionCount(documentId: string, scope: Scope): Promise<number>
   snapshots(documentId: string, page: Page): Promise<readonly SnapshotRecord[]>
   /** Documents by exact conditions, newest first. */
   browse(query: BrowseQuery): Promise<readonly DocumentRecord[]>
   /**
-   * First-ingest times of the oldest and the newest document that the scope opens; null where there is none, and where
-   * that cannot be said by looking at a bounded number of documents.
+   * The first-ingest times of the oldest and the newest document that the scope opens. Null if there is no document, or
+   * if a bounded scan cannot find the two times.
    */
   ingestTimes(scope: Scope): Promise<IngestTimes | null>
   /** Active classifications of a dataset, by code. */
   classifications(datasetId: string, after: string | null, limit: number): Promise<readonly ClassificationRecord[]>
 }
 
-/** All conditions are AND-ed; the values of a list are OR-ed; null = no condition. Times are milliseconds. */
+/**
+ * All conditions are combined with AND, the values of a list with OR. Null means no condition. Times are in
+ * milliseconds.
+ */
 export interface BrowseQuery {
   readonly scope: Scope
   readonly externalAuthorId: string | null
@@ -33,22 +39,25 @@ export interface BrowseQuery {
   readonly tags: readonly string[] | null
   readonly classifications: readonly string[] | null
   readonly contentTypes: readonly string[] | null
-  /** Closed interval. */
+  /** Both bounds are inclusive. */
   readonly scoreMin: number | null
   readonly scoreMax: number | null
-  /** Half-open intervals. */
+  /** The end of each interval is exclusive. */
   readonly publishedFrom: number | null
   readonly publishedTo: number | null
   readonly createdFrom: number | null
   readonly createdTo: number | null
   readonly status: DocumentStatus | null
-  /** A document id, a URL or, where platforms are named, an id on those platforms. */
+  /** A document id, a URL or, if platforms are named, an external id on those platforms. */
   readonly exact: { readonly text: string; readonly platforms: readonly string[] | null } | null
   /** The last id of the previous page. */
   readonly before: string | null
   readonly limit: number
   readonly snapshot: boolean
-  /** When nobody waits for the answer any longer: the store then gives up. Null = whenever it comes. */
+  /**
+   * The deadline, in milliseconds since 1970: the store gives up then, because nobody waits any longer. Null for no
+   * deadline.
+   */
   readonly answerBy: number | null
 }
 
@@ -69,23 +78,11 @@ export interface Page {
   readonly limit: number
 }
 
-export interface DocumentRecord extends ScopedDocument {
-  readonly documentId: string
-  readonly externalId: string
-  readonly url: string | null
-  readonly title: string | null
-  readonly contentType: string | null
-  readonly status: DocumentStatus
-  readonly currentVersionId: string
+export interface DocumentRecord extends AnsweredValues {
   readonly versionCount: number
-  readonly createdAt: number
-  readonly observedAt: number
-  readonly author: Readonly<Record<string, unknown>> | null
-  readonly topics: readonly string[]
-  readonly tags: readonly string[]
-  readonly classifications: readonly string[]
-  readonly score: number | null
-  /** Only where it was asked for. */
+  /** When a collector last sent the document, changed or not. */
+  readonly seenAt: number
+  /** Only if it was requested. */
   readonly snapshot?: SnapshotRecord | null
 }
 
@@ -97,7 +94,7 @@ export interface VersionBody {
 export interface VersionSummary {
   readonly versionId: string
   readonly title: string | null
-  /** Its own, as it was sent. */
+  /** The language of the version itself, as the collector sent it. */
   readonly language: string | null
   readonly createdAt: number
 }

@@ -1,7 +1,7 @@
+import { Type } from 'typebox'
 import { consumerOf, scopeOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed-app.ts'
-import { Type } from '../schema-types.ts'
-import { idOf, named, orNull, pageSize, strict } from '../validation.ts'
+import { idOf, named, orNull, pageSize, strict } from '../platform/validation.ts'
 import type { CatalogStore } from './catalog-store.ts'
 import { timeLimited } from './time-limited.ts'
 

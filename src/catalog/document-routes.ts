@@ -1,15 +1,15 @@
-import type { Static } from 'typebox'
+import { type Static, Type } from 'typebox'
 import type { Operation } from '../access/operations.ts'
 import type { Consumer } from '../access/principal.ts'
 import { type FieldPermission, readableFields, type Scope, versionLanguage } from '../access/scope.ts'
-import type { Cursors } from '../cursors.ts'
-import { type ErrorCode, TidemarkError } from '../errors.ts'
+import { cursorParameter } from '../http/query-parameters.ts'
 import { consumerOf, scopeOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed-app.ts'
-import { isId } from '../ids.ts'
-import { Type } from '../schema-types.ts'
-import { formatTime } from '../time.ts'
-import { dateTime, idOf, named, noFields, orNull, pageSize, strict } from '../validation.ts'
+import type { Cursors } from '../platform/cursors.ts'
+import { type ErrorCode, TidemarkError } from '../platform/errors.ts'
+import { isId } from '../platform/ids.ts'
+import { formatTime } from '../platform/time.ts'
+import { dateTime, idOf, named, noFields, orNull, pageSize, readOnce, strict } from '../platform/validation.ts'
 import { Document, Snapshot, snapshotAnswer } from './answers.ts'
 import type { CatalogStore, DocumentRecord, VersionSummary } from './catalog-store.ts'
 import { contentAnswer, documentAnswer, type ReadableDocument, readableDocument } from './document-answer.ts'
@@ -66,7 +66,7 @@ const ById = Type.Object({ document_id: idOf('document') })
 const PageQuery = Type.Object(
   {
     limit: pageSize(200, 50),
-    cursor: Type.Optional(Type.String({ description: '`next_cursor` of the previous page. Send the same `limit`.' })),
+    cursor: cursorParameter('`next_cursor` of the previous page. Send the same `limit`.'),
   },
   strict,
 )
@@ -116,7 +116,11 @@ export function documentRoutes(app: TypedApp, store: CatalogStore, cursors: Curs
         ...about('Get the full text of a document', `Title and body of a version. Needs \`body\`. ${versionRule}`),
         params: ById,
         querystring: Type.Object(
-          { version_id: Type.Optional(Type.String({ description: 'Default: the current version.' })) },
+          {
+            version_id: Type.Optional(
+              Type.String({ minLength: 1, maxLength: 128, description: 'Default: the current version.' }),
+            ),
+          },
           strict,
         ),
         response: { 200: Content },
@@ -216,6 +220,7 @@ export function documentRoutes(app: TypedApp, store: CatalogStore, cursors: Curs
               document_ids: Type.Array(idOf('document'), {
                 minItems: 1,
                 maxItems: 200,
+                [readOnce]: true,
                 description: 'The documents to read.',
               }),
             },
@@ -232,9 +237,9 @@ export function documentRoutes(app: TypedApp, store: CatalogStore, cursors: Curs
     },
     async (request) => {
       const scope = scopeOf(consumerOf(request), {})
-      const asked = [...new Set(request.body.document_ids)]
+      const requested = request.body.document_ids
       const found = new Map<string, ReadableDocument>()
-      const ids = asked.filter((id) => isId('doc', id))
+      const ids = requested.filter((id) => isId('doc', id))
       if (ids.length > 0) {
         for (const record of await store.documents(ids, { snapshot: false })) {
           const one = readableDocument(record, scope)
@@ -245,11 +250,11 @@ export function documentRoutes(app: TypedApp, store: CatalogStore, cursors: Curs
       const bodies = await store.bodies(withBody.map(({ record }) => record.currentVersionId))
       const bodyOf = new Map(bodies.map(({ versionId, body }) => [versionId, body]))
       return {
-        documents: asked.flatMap((id) => {
+        documents: requested.flatMap((id) => {
           const one = found.get(id)
           return one === undefined ? [] : [{ ...documentAnswer(one), content: contentOf(one, bodyOf) }]
         }),
-        missing: asked.filter((id) => !found.has(id)),
+        missing: requested.filter((id) => !found.has(id)),
       }
     },
   )
@@ -266,7 +271,10 @@ export function documentRoutes(app: TypedApp, store: CatalogStore, cursors: Curs
     return found
   }
 
-  /** One page by id, newest first; reads one more than asked to know whether another page follows. */
+  /**
+   * Keyset paging: one page by id, newest first. Reads one item more than the page holds, to know whether another page
+   * follows.
+   */
   async function pageOf<Item>(
     consumer: Consumer,
     what: string,
@@ -294,12 +302,12 @@ export function documentRoutes(app: TypedApp, store: CatalogStore, cursors: Curs
   }
 }
 
-/** Not there and not entitled are the same answer, so that ids cannot be probed. */
+/** A missing document and one without entitlement get the same answer, so that ids cannot be probed. */
 function documentNotFound(): TidemarkError {
   return new TidemarkError('document_not_found', 'no such document within the entitlements of this application')
 }
 
-/** What may be read of a version that the scope opens. */
+/** The fields that may be read of a version that the scope opens. */
 function fieldsOf({ language }: VersionSummary, record: DocumentRecord, scope: Scope): ReadonlySet<FieldPermission> {
   return readableFields(scope, { ...record, language: versionLanguage(language, record.language) }) ?? new Set()
 }

@@ -1,8 +1,9 @@
 import type { AccessRequest } from '../access/compile-scope.ts'
-import { invalidField } from '../errors.ts'
-import { dayMs } from '../time.ts'
+import { documentFields } from '../document/fields.ts'
+import { invalidField } from '../platform/errors.ts'
+import { dayMs, isWrongInterval, timeMaxMs } from '../platform/time.ts'
 
-/** The listing's rules that are not schema: windows, lists and what filters need. */
+/** The rules of a listing that a schema cannot express: windows, lists, and the permissions that filters need. */
 const windowDefaultMs = dayMs
 const windowMaxMs = 31 * dayMs
 
@@ -12,14 +13,16 @@ export interface IngestWindow {
 }
 
 /**
- * The first-ingest window of a request. Nothing given: the last 24 hours. Only a start: up to now. Only an end: the 24
- * hours before it. The end is exclusive, so "now" is the next millisecond. An exact lookup without times has no window.
+ * The first-ingest window of a request. Without times it is the last 24 hours; with only a start, from there until now;
+ * with only an end, the 24 hours before it. The end is exclusive, so "now" is the next millisecond. An exact lookup
+ * without times has no window. `checkInterval` has already checked that the start is before the end.
  */
 export function ingestWindow(from: number | null, to: number | null, exact: boolean, nowMs: number): IngestWindow {
   if (from === null && to === null && exact) return { from: null, to: null }
-  const end = to ?? nowMs + 1
+  // A bound in the last millisecond of the year 9999 is rounded up to a year that an answer cannot express.
+  const end = Math.min(to ?? nowMs + 1, timeMaxMs)
   const start = from ?? end - windowDefaultMs
-  if (start >= end) throw invalid('created_from', `must be before ${to === null ? 'now' : 'created_to'}`)
+  if (to === null && start >= end) throw invalid('created_from', 'must be before now')
   if (end - start > windowMaxMs + (to === null ? 1 : 0)) {
     throw invalid(
       'created_from',
@@ -29,15 +32,18 @@ export function ingestWindow(from: number | null, to: number | null, exact: bool
   return { from: start, to: end }
 }
 
-export function checkInterval(from: number | null, to: number | null, path: string): void {
-  if (from !== null && to !== null && from >= to) throw invalid(path, 'must be before the end of its interval')
+type Intervals = Readonly<Partial<Record<`${'published' | 'created'}_${'from' | 'to'}`, string>>>
+
+export function checkInterval(times: Intervals, name: 'published' | 'created'): void {
+  const [from, to] = [`${name}_from`, `${name}_to`] as const
+  if (isWrongInterval(times[from], times[to])) throw invalid(from, `must be before ${to}`)
 }
 
 export function checkScores(least: number | null, most: number | null): void {
   if (least !== null && most !== null && least > most) throw invalid('score_min', 'must not be greater than score_max')
 }
 
-/** Which field permissions a listing's conditions need; each entry must grant all of them. */
+/** The field permissions that a listing's conditions need. Each entry must grant all of them. */
 export function needsOf(filters: {
   readonly author: boolean
   readonly words: boolean
@@ -45,10 +51,10 @@ export function needsOf(filters: {
   readonly score: boolean
 }): NonNullable<AccessRequest['needs']> {
   const needs: NonNullable<AccessRequest['needs']>[number][] = []
-  if (filters.author) needs.push(['author', 'metadata'])
-  if (filters.words) needs.push(['metadata'])
-  if (filters.classifications) needs.push(['facts'])
-  if (filters.score) needs.push(['metrics'])
+  if (filters.author) needs.push(documentFields.author.openedBy)
+  if (filters.words) needs.push(documentFields.topics.openedBy)
+  if (filters.classifications) needs.push(documentFields.classifications.openedBy)
+  if (filters.score) needs.push(documentFields.score.openedBy)
   return needs
 }
 
@@ -61,9 +67,9 @@ export interface AskedConditions {
   readonly score_max?: unknown
 }
 
-/** Which of the conditions needs which permission, to name it where that is missing. */
-export function conditionsByNeed(asked: AskedConditions) {
-  const named = (...names: readonly (keyof AskedConditions)[]) => names.find((name) => asked[name] !== undefined)
+/** The condition that needs each permission, so that an error can name it. */
+export function conditionsByNeed(conditions: AskedConditions) {
+  const named = (...names: readonly (keyof AskedConditions)[]) => names.find((name) => conditions[name] !== undefined)
   return {
     'author or metadata': named('external_author_id'),
     metadata: named('topics', 'tags'),

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { TidemarkError, UnavailableError } from '../errors.ts'
+import { TidemarkError, UnavailableError } from '../platform/errors.ts'
 import { timeLimited } from './time-limited.ts'
 
 const unavailable = (error: unknown) =>
   error instanceof TidemarkError && error.code === 'catalog_unavailable' && error.retryAfterSeconds === 1
 
-test('an answer in time is the answer, and the store is told when it is awaited', async () => {
+test('an answer in time is returned, and the store gets the deadline', async () => {
   const fromMs = Date.now()
   const answerBy = await timeLimited(60_000, async (by) => by)
   assert.ok(answerBy >= fromMs + 60_000 && answerBy <= Date.now() + 60_000)
@@ -19,7 +19,7 @@ test('no answer in time is 503', async () => {
   )
 })
 
-test('what the store throws is passed on as it is: a defect is not told as unavailability', async () => {
+test('errors of the store are passed on: a defect is not reported as unavailability', async () => {
   for (const thrown of [new Error('no such table: document'), new TidemarkError('store_unavailable', 'away')]) {
     await assert.rejects(
       timeLimited(60_000, () => Promise.reject(thrown)),
@@ -28,7 +28,7 @@ test('what the store throws is passed on as it is: a defect is not told as unava
   }
 })
 
-test('a store that gives up by its own clock is told as one that did not answer in time', async () => {
+test('a store that gives up at the deadline counts as one that did not answer in time', async () => {
   const givesUp = async (answerBy: number): Promise<never> => {
     while (Date.now() < answerBy) {}
     throw new UnavailableError('nobody waits any longer')

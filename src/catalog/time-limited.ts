@@ -1,22 +1,22 @@
-import { TidemarkError, UnavailableError } from '../errors.ts'
+import { TidemarkError, UnavailableError } from '../platform/errors.ts'
 
 /**
- * The store's answer, or 503 when it does not come in time. What is asked is told when its answer comes too late, so
- * that it need not work on for nobody.
+ * The store's answer, or 503 if it takes longer than `limitMs`. The store gets the deadline too, so that it stops
+ * working on an answer that nobody waits for.
  */
-export async function timeLimited<T>(limitMs: number, ask: (answerBy: number) => Promise<T>): Promise<T> {
+export async function timeLimited<T>(limitMs: number, work: (answerBy: number) => Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const answerBy = Date.now() + limitMs
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(
-      () => reject(tooLate(new UnavailableError(`no answer of the store within ${limitMs} ms`))),
+      () => reject(tooLate(new UnavailableError(`no answer from the store within ${limitMs} ms`))),
       limitMs,
     )
   })
   try {
-    return await Promise.race([ask(answerBy), late])
+    return await Promise.race([work(answerBy), late])
   } catch (error) {
-    // The store looked at the time itself, and its word came before the timer was heard.
+    // The store checked the deadline itself, and its error arrived before the timer fired.
     throw error instanceof UnavailableError && Date.now() >= answerBy ? tooLate(error) : error
   } finally {
     clearTimeout(timer)

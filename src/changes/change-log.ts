@@ -1,58 +1,132 @@
-/** The port: the events of the change feed, in one sequence over the whole instance. */
+import { hash } from 'node:crypto'
+import type { Scope } from '../access/scope.ts'
+
+/** The port of the change feed: the events of the whole instance in one sequence. */
 export interface ChangeLog {
   /**
-   * Events after a position, in order, as far as they match. Looks at no more than `scanMax` events: `position` is the
-   * last one looked at, and `atEnd` says that nothing comes after it yet.
+   * Matching events after a position, in order. Looks at no more than `scanMax` events. `position` is the last event
+   * looked at, and `atEnd` says that no event follows it yet.
    */
   read(query: ChangeQuery): Promise<ChangePage>
-  state(): Promise<FeedState>
-  /** Removes up to `most` of the oldest events ingested before the time. Returns how many. */
+  state(expiry?: Expiry): Promise<FeedState>
+  /**
+   * Whether this position is valid in the store: false if the store was restored to a time before the reader was there.
+   */
+  knows(place: FeedPlace): Promise<boolean>
+  /** Removes up to `most` of the oldest events ingested before the time. Returns the number removed. */
   removeBefore(timeMs: number, most: number): Promise<number>
 }
 
 export interface ChangeQuery {
-  /** null: from the earliest event that is kept. */
+  /** Null: from the earliest event that is kept, but not from before `earliest`. */
   readonly after: number | null
+  readonly earliest?: number
+  /** The last event that the reader has passed, if the reader knows it. */
+  readonly passed?: PassedEvent | null
   readonly limit: number
   readonly scanMax: number
-  /** An event is visible when one pair allows both its dataset and its platform; null = any platform. */
-  readonly allowed: readonly { readonly datasets: readonly string[]; readonly platforms: readonly string[] | null }[]
+  /** The reader's scope: `tellEvents` decides which events it opens, and which fields they name. */
+  readonly scope: Scope
   readonly eventTypes: readonly EventType[]
   readonly ingestedFrom: number | null
   readonly ingestedTo: number | null
 }
 
 export interface ChangePage {
-  /** The events as consumers get them (`eventsText`): written where the rows are, a page crosses threads as one text. */
-  readonly text: string
-  readonly count: number
+  readonly events: readonly ToldEvent[]
   readonly position: number
   readonly atEnd: boolean
-  /** As in the state of the feed, at the moment of the read: above `after`, events are missing in between. */
+  /** As in `FeedState`, at the moment of the read. If it is greater than `after`, events are missing in between. */
   readonly removedThrough: number
+  /** The last event up to `position`; null if there is none. */
+  readonly passed: PassedEvent | null
+  /**
+   * True if the store does not have the event that the reader has passed, because it was restored to an earlier time.
+   */
+  readonly isOther: boolean
+}
+
+/** Events from before a time no longer exist for readers, even if they are not removed yet. */
+export interface Expiry {
+  readonly before: number
+  /** Every event up to this sequence is known to be from before that time. */
+  readonly knownThrough: number
 }
 
 export interface FeedState {
-  /** The newest event there is; 0 for an empty feed. */
+  /** The sequence of the newest event; 0 for an empty feed. */
   readonly newest: number
-  /** Every event up to here is gone. */
+  /** Every event up to this sequence is gone. */
   readonly removedThrough: number
+  /** The newest event; null if there is none. */
+  readonly last: PassedEvent | null
 }
 
-/** Types that every reader gets who does not choose. */
+/**
+ * An event that a reader has passed. A position alone does not identify the history of the store: a store that was
+ * restored to an earlier time assigns the same numbers again. `mark` is a hash, because the reader may not be allowed
+ * to know the event.
+ */
+export interface PassedEvent {
+  readonly sequence: number
+  readonly mark: string
+}
+
+/** Where a reader is in the feed. The position can be after the last event, because some numbers have no event. */
+export interface FeedPlace {
+  readonly position: number
+  readonly passed: PassedEvent | null
+}
+
+/** The position in a cursor. Cursors of earlier versions hold only the number. */
+export type PackedPlace = number | readonly [position: number, sequence: number, mark: string]
+
+export const packedPlace = ({ position, passed }: FeedPlace): PackedPlace =>
+  passed === null ? position : [position, passed.sequence, passed.mark]
+
+export function unpackedPlace(packed: PackedPlace): FeedPlace {
+  if (typeof packed === 'number') return { position: packed, passed: null }
+  const [position, sequence, mark] = packed
+  return { position, passed: { sequence, mark } }
+}
+
+const markLength = 11
+
+export const passedEvent = ({ sequence, event_id }: Pick<ChangeEvent, 'sequence' | 'event_id'>): PassedEvent => ({
+  sequence,
+  mark: hash('sha256', event_id, 'base64url').slice(0, markLength),
+})
+
+/** The event types that a reader gets without asking for types. */
 export const plainEventTypes = ['document.created', 'document.version.created', 'document.metrics.updated'] as const
 
 /**
- * All of them. The last two came later and go only to readers that name them: `document.updated` when a field of the
- * document changed that is neither text nor metrics, `document.erased` when the document is gone. The latter changed no
- * field and names no version.
+ * All event types. The last two were added later, and only readers that request them get them. `document.updated` means
+ * that a field changed that is neither text nor metrics. `document.erased` means that the document is gone; it has no
+ * changed fields and no version.
  */
 export const eventTypes = [...plainEventTypes, 'document.updated', 'document.erased'] as const
 export type EventType = (typeof eventTypes)[number]
 
 export const isEventType = (text: string): text is EventType => (eventTypes as readonly string[]).includes(text)
 
-/** An event as stores keep it, under the names that consumers know. Times are in milliseconds. */
+/** An event as an application gets it. */
+export interface ToldEvent {
+  readonly sequence: number
+  readonly event_id: string
+  readonly schema_version: number
+  readonly event_type: EventType
+  readonly dataset_id: string
+  readonly source_platform: string
+  readonly document_id: string
+  readonly version_id?: string
+  readonly changed_fields: string[]
+  readonly occurred_at: string
+  readonly observed_at: string
+  readonly ingested_at: string
+}
+
+/** An event as stores keep it, under its public names. Times are in milliseconds. */
 export interface ChangeEvent {
   readonly sequence: number
   readonly event_id: string

@@ -4,11 +4,11 @@ import { ChangeSignal } from './change-signal.ts'
 
 suite('the signal of new events', () => {
   let newest = 10
-  let asked = 0
+  let polls = 0
   let signal: ChangeSignal
   const never = new AbortController().signal
   const settled = () => new Promise((resolve) => setImmediate(resolve))
-  /** Whether it was woken, known without waiting for it. */
+  /** Records whether the wait was woken, without waiting for it. */
   const watch = (timeoutMs: number, aborted = never) => {
     const state = { woken: false }
     const waiting = signal.wait(timeoutMs, aborted)
@@ -21,9 +21,9 @@ suite('the signal of new events', () => {
   beforeEach(() => {
     mock.timers.enable({ apis: ['setTimeout', 'setInterval', 'Date'] })
     newest = 10
-    asked = 0
+    polls = 0
     signal = new ChangeSignal(async () => {
-      asked++
+      polls++
       return newest
     })
   })
@@ -71,19 +71,19 @@ suite('the signal of new events', () => {
     assert.ok(behind.state.woken && ahead.state.woken)
   })
 
-  test('one question a second serves all, and none is asked when nobody waits', async () => {
+  test('one poll each second serves all readers, and there is none while nobody waits', async () => {
     const waits = Array.from({ length: 50 }, () => watch(30_000))
     signal.sawEnd(10)
     for (let i = 0; i < 5; i++) {
       mock.timers.tick(1000)
       await settled()
     }
-    assert.equal(asked, 5)
+    assert.equal(polls, 5)
     assert.ok(waits.every(({ state }) => !state.woken))
     for (const { stop } of waits) stop()
     mock.timers.tick(10_000)
     await settled()
-    assert.equal(asked, 5)
+    assert.equal(polls, 5)
   })
 
   test('a store that does not answer wakes nobody and breaks nothing', async () => {

@@ -1,10 +1,10 @@
-import { type Incidents, silentIncidents } from '../incidents.ts'
+import { type Incidents, silentIncidents } from '../platform/incidents.ts'
 
 /**
- * Wakes readers that wait at the end of the feed. One timer and one question to the store serve all of them, and only
- * while somebody waits: events written by this process wake at once, those of another process within `askEveryMs`.
+ * Wakes readers that wait at the end of the feed. One timer and one query to the store serve all of them, and only
+ * while a reader waits. Events of this process wake them at once, events of another process within `pollEveryMs`.
  */
-const askEveryMs = 1000
+const pollEveryMs = 1000
 
 export class ChangeSignal {
   #waiting = new Set<() => void>()
@@ -14,15 +14,15 @@ export class ChangeSignal {
   #closed = false
   #incidents: Incidents
 
-  /** `newest` gives the newest sequence in the store. */
+  /** `newest` returns the newest sequence in the store. */
   constructor(newest: () => Promise<number>, incidents: Incidents = silentIncidents) {
     this.#newest = newest
     this.#incidents = incidents
   }
 
   /**
-   * `woken` resolves at the next event, at the latest after the time, or when the signal is aborted. Who does not wait
-   * after all says so by `stop`, or would be woken for nothing.
+   * `woken` resolves at the next event, after the timeout, or when `aborted` fires, whichever is first. A caller that
+   * does not wait after all calls `stop`, which releases the timer.
    */
   wait(timeoutMs: number, aborted: AbortSignal): { readonly woken: Promise<void>; stop(): void } {
     if (this.#closed || timeoutMs <= 0 || aborted.aborted) return { woken: Promise.resolve(), stop: () => {} }
@@ -31,17 +31,17 @@ export class ChangeSignal {
       clearTimeout(timer)
       aborted.removeEventListener('abort', stop)
       this.#waiting.delete(stop)
-      if (this.#waiting.size === 0) this.#stopAsking()
+      if (this.#waiting.size === 0) this.#stopPolling()
       resolve()
     }
     const timer = setTimeout(stop, timeoutMs)
     aborted.addEventListener('abort', stop)
     this.#waiting.add(stop)
-    this.#timer ??= setInterval(() => void this.#ask(), askEveryMs)
+    this.#timer ??= setInterval(() => void this.#poll(), pollEveryMs)
     return { woken, stop }
   }
 
-  /** Who waits at the moment. */
+  /** The number of readers that wait. */
   get waiting(): number {
     return this.#waiting.size
   }
@@ -55,29 +55,29 @@ export class ChangeSignal {
   }
 
   /**
-   * A reader stands at the end of the feed, here. This is what the store is asked about from now on; readers that began
-   * to wait before what this one saw look again.
+   * Records that a reader has reached the end of the feed at this position. The poll compares with it from now on.
+   * Readers that began to wait at an earlier end are woken to look again.
    */
   sawEnd(position: number): void {
     if (this.#waiting.size === 0 || position <= this.#lastNewest) return
-    const isNews = this.#lastNewest >= 0
+    const isLater = this.#lastNewest >= 0
     this.#lastNewest = position
-    if (isNews) this.notify()
+    if (isLater) this.notify()
   }
 
-  /** Lets every waiting reader go, for an orderly end. */
+  /** Wakes every waiting reader, for an orderly shutdown. */
   close(): void {
     this.#closed = true
     this.notify()
   }
 
-  #stopAsking(): void {
+  #stopPolling(): void {
     if (this.#timer !== null) clearInterval(this.#timer)
     this.#timer = null
     this.#lastNewest = -1
   }
 
-  async #ask(): Promise<void> {
+  async #poll(): Promise<void> {
     try {
       const newest = await this.#newest()
       this.#incidents.worked('feed-signal')

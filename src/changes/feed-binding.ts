@@ -1,6 +1,6 @@
 import { plainEventTypes } from './change-log.ts'
 
-/** What a cursor of the feed belongs to: the application and every filter. */
+/** A feed cursor is bound to these values: the application and every filter. */
 export interface FeedFilter {
   readonly applicationId: string
   readonly types: readonly string[] | null
@@ -11,8 +11,9 @@ export interface FeedFilter {
 }
 
 /**
- * In a fixed order. Lists count as they were written, but not for readers of the later event types: their cursors also
- * come from an export, which knows the values and not how a reader will write them.
+ * The values in a fixed order. Lists count as they were written, so that old cursors stay valid. For readers of the
+ * later event types they are sorted: their cursors also come from an export, which does not know the order in which a
+ * reader will write them.
  */
 export function feedBinding({ applicationId, types, datasets, platforms, ...times }: FeedFilter): unknown {
   const isPlain = types === null || types.every((type) => (plainEventTypes as readonly string[]).includes(type))

@@ -1,12 +1,12 @@
-import type { Measures, Observe } from '../measures.ts'
+import type { Measures, Observe } from '../platform/measures.ts'
 import type { ChangeSignal } from './change-signal.ts'
 
-/** Who has not read for so long is no reader any more. */
+/** An application that has not read for this long no longer counts as a reader. */
 const readsWithinMs = 5 * 60_000
-/** More are not told apart. */
+/** The number of applications that are counted separately. Any more are not counted. */
 const readersMax = 10_000
 
-/** How many follow the feed, and how far behind it they are. */
+/** Measures how many applications follow the feed, and how far they are behind it. */
 export class FeedMeasures {
   readonly #behind: Observe<never>
   readonly #lastReadAt = new Map<string, number>()
@@ -14,15 +14,19 @@ export class FeedMeasures {
   constructor(measures: Measures, signal: ChangeSignal) {
     this.#behind = measures.histogram({
       name: 'tidemark_feed_behind_events',
-      help: 'How many events of the feed were left behind each page that was read of it.',
+      help: 'The number of events in the feed after each page that was read.',
       buckets: [0, 100, 1000, 10_000, 100_000, 1_000_000],
     })
     const gauge = (name: string, help: string, read: () => number): void => measures.gauge({ name, help }, read)
-    gauge('tidemark_feed_readers', 'Applications that read the feed here within the last 5 minutes.', () => {
-      this.#forget()
-      return this.#lastReadAt.size
-    })
-    gauge('tidemark_feed_waiting_readers', 'Reads that wait at the end of the feed.', () => signal.waiting)
+    gauge(
+      'tidemark_feed_readers',
+      'Applications that have read the feed from this process within the last 5 minutes.',
+      () => {
+        this.#forget()
+        return this.#lastReadAt.size
+      },
+    )
+    gauge('tidemark_feed_waiting_readers', 'Requests that wait at the end of the feed.', () => signal.waiting)
   }
 
   read(applicationId: string, eventsBehind: number): void {

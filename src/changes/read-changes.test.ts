@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { Cursors, type SigningKey } from '../cursors.ts'
-import { type ChangeEvent, type ChangeLog, type ChangePage, type ChangeQuery, plainEventTypes } from './change-log.ts'
+import { Cursors, type SigningKey } from '../platform/cursors.ts'
+import { type ChangeLog, type ChangePage, type ChangeQuery, plainEventTypes, type ToldEvent } from './change-log.ts'
 import { ChangeSignal } from './change-signal.ts'
-import { type ChangesRequest, KnownFeed, readChanges, positionOfCursor as startFrom } from './read-changes.ts'
+import { type ChangesRequest, KnownFeed, placeOfCursor, readChanges } from './read-changes.ts'
 
 const keys: SigningKey[] = []
 const cursors = await Cursors.load({
@@ -14,7 +14,7 @@ const cursors = await Cursors.load({
   },
 })
 
-/** Only every `matching`-th event is for the reader. */
+/** Only every `matching`-th event matches the reader's filter. */
 class Log implements ChangeLog {
   newest = 0
   removedThrough = 0
@@ -25,17 +25,28 @@ class Log implements ChangeLog {
     this.reads.push(after)
     const from = after ?? this.removedThrough
     const last = Math.min(this.newest, from + scanMax)
-    const items: ChangeEvent[] = []
-    for (let sequence = from + 1; sequence <= last && items.length < limit; sequence++) {
-      if (sequence % this.matching === 0) items.push({ sequence } as ChangeEvent)
+    const events: ToldEvent[] = []
+    for (let sequence = from + 1; sequence <= last && events.length < limit; sequence++) {
+      if (sequence % this.matching === 0) events.push({ sequence } as ToldEvent)
     }
-    const position = items.length === limit ? items.at(-1)!.sequence : Math.max(from, last)
-    const text = items.map((event) => event.sequence).join()
-    return { text, count: items.length, position, atEnd: position >= this.newest, removedThrough: this.removedThrough }
+    const position = events.length === limit ? events.at(-1)!.sequence : Math.max(from, last)
+    const { newest, removedThrough } = this
+    return {
+      events,
+      position,
+      atEnd: position >= newest,
+      removedThrough,
+      passed: null,
+      isOther: false,
+    }
   }
 
   async state() {
-    return { newest: this.newest, removedThrough: this.removedThrough }
+    return { newest: this.newest, removedThrough: this.removedThrough, last: null }
+  }
+
+  async knows(): Promise<boolean> {
+    return true
   }
 
   async removeBefore(): Promise<number> {
@@ -43,8 +54,9 @@ class Log implements ChangeLog {
   }
 }
 
-const positionOfCursor = (cursor: string | null, binding: unknown, log: Log, signer: Cursors) =>
-  startFrom(cursor, binding, new KnownFeed(log), signer)
+async function positionOfCursor(cursor: string | null, binding: unknown, log: Log, signer: Cursors) {
+  return (await placeOfCursor(cursor, binding, new KnownFeed(log), signer))?.position ?? null
+}
 
 const request = (fields: Partial<ChangesRequest> = {}): ChangesRequest => ({
   binding: 'b',
@@ -52,10 +64,12 @@ const request = (fields: Partial<ChangesRequest> = {}): ChangesRequest => ({
   limit: 100,
   waitMs: 0,
   aborted: new AbortController().signal,
-  filter: { allowed: [], eventTypes: plainEventTypes, ingestedFrom: null, ingestedTo: null },
-  waiting: () => {},
+  filter: () => ({ scope: { entries: [] }, eventTypes: plainEventTypes, ingestedFrom: null, ingestedTo: null }),
+  hold: (woken) => woken,
   ...fields,
 })
+
+const sequencesOf = ({ events }: Pick<ChangePage, 'events'>) => events.map(({ sequence }) => sequence)
 
 suite('a page of changes', () => {
   test('goes on over events that do not match, and remembers how far', async () => {
@@ -63,10 +77,10 @@ suite('a page of changes', () => {
     log.newest = 100_000
     log.matching = 30_000
     const page = await readChanges(request({ limit: 2 }), log, new ChangeSignal(async () => 0), cursors)
-    assert.equal(page.text, '30000,60000')
+    assert.deepEqual(sequencesOf(page), [30_000, 60_000])
     assert.equal(await positionOfCursor(page.nextCursor, 'b', log, cursors), 60_000)
     const last = await readChanges(request({ after: 60_000 }), log, new ChangeSignal(async () => 0), cursors)
-    assert.equal(last.text, '90000')
+    assert.deepEqual(sequencesOf(last), [90_000])
     assert.equal(await positionOfCursor(last.nextCursor, 'b', log, cursors), 100_000)
   })
 
@@ -83,8 +97,12 @@ suite('a page of changes', () => {
       return page
     }
     let waits = 0
-    const page = await readChanges(request({ waitMs: 20_000, waiting: () => waits++ }), log, signal, cursors)
-    assert.equal(page.text, '1')
+    const hold = (woken: Promise<void>) => {
+      waits++
+      return woken
+    }
+    const page = await readChanges(request({ waitMs: 20_000, hold }), log, signal, cursors)
+    assert.deepEqual(sequencesOf(page), [1])
     assert.equal(waits, 1)
   })
 
@@ -98,7 +116,7 @@ suite('a page of changes', () => {
     await assert.rejects(readChanges(request({ after }), log, signal, cursors), { code: 'cursor_expired' })
     await assert.rejects(positionOfCursor(cursor, 'b', log, cursors), { code: 'cursor_expired' })
     const first = await readChanges(request(), log, signal, cursors)
-    assert.ok(first.text.startsWith('21,'))
+    assert.equal(first.events[0]!.sequence, 21)
     assert.equal(await positionOfCursor(cursors.sign('b', 20), 'b', log, cursors), 20)
   })
 
@@ -112,18 +130,18 @@ suite('a page of changes', () => {
     assert.equal(await positionOfCursor(null, 'b', log, cursors), null)
   })
 
-  test('the store is asked how far retention has come at most once a second, and again after a failure', async () => {
+  test('the state of retention is read at most once a second, and again after a failure', async () => {
     const log = new Log()
-    let asked = 0
+    let requests = 0
     const removed = new KnownFeed({
       state: async () => {
-        asked++
-        if (asked === 1) throw new Error('gone')
+        requests++
+        if (requests === 1) throw new Error('gone')
         return log.state()
       },
     })
     await assert.rejects(removed.removedThrough(), /gone/)
     await Promise.all(Array.from({ length: 100 }, () => removed.removedThrough()))
-    assert.equal(asked, 2)
+    assert.equal(requests, 2)
   })
 })

@@ -1,71 +1,85 @@
-import type { Cursors } from '../cursors.ts'
-import { TidemarkError } from '../errors.ts'
-import { dayMs } from '../time.ts'
-import type { ChangeLog, ChangeQuery, FeedState } from './change-log.ts'
+import type { Cursors } from '../platform/cursors.ts'
+import { TidemarkError } from '../platform/errors.ts'
+import { dayMs } from '../platform/time.ts'
+import {
+  type ChangeLog,
+  type ChangeQuery,
+  type Expiry,
+  type FeedPlace,
+  type FeedState,
+  type PackedPlace,
+  type PassedEvent,
+  packedPlace,
+  type ToldEvent,
+  unpackedPlace,
+} from './change-log.ts'
 import type { ChangeSignal } from './change-signal.ts'
 
-/** How long events stay readable, and how long a cursor does. */
+/** How long events and cursors stay valid. */
 export const retentionDays = 30
 export const retentionMs = retentionDays * dayMs
 
-/** Events looked at by one call to the store, and for how long one request goes on looking for matches. */
+/** The number of events that one call to the store looks at, and how long one request continues to look for matches. */
 const scanMax = 20_000
 const scanForMs = 1000
 
 export interface ChangesRequest {
-  /** What the cursor is bound to: the application and every filter, in a fixed order. */
+  /** The values that the cursor is bound to: the application and every filter, in a fixed order. */
   readonly binding: unknown
-  /** The position to read after, from `startOf`; null = from the earliest event that is kept. */
+  /** The position to read after. Null: from the earliest event that is kept. */
   readonly after: number | null
+  /** The last event that the reader has passed, if the cursor knows it. */
+  readonly passed?: PassedEvent | null
   readonly limit: number
   readonly waitMs: number
   readonly aborted: AbortSignal
-  readonly filter: Omit<ChangeQuery, 'after' | 'limit' | 'scanMax'>
-  /** Called before the request only waits. */
-  readonly waiting: () => void
+  /** Called again after a wait, because the entitlements may have changed meanwhile. */
+  readonly filter: () => Omit<ChangeQuery, 'after' | 'passed' | 'limit' | 'scanMax'>
+  /** Holds the answer while there is no event to return. */
+  readonly hold: (woken: Promise<void>) => Promise<void>
 }
 
 /**
- * One page of the feed. The cursor moves over events that do not match, so that a narrow filter does not look at them
- * again; at the end of the feed an empty page is held for `waitMs`.
+ * Returns one page of the feed. The cursor also moves past events that do not match, so that a narrow filter does not
+ * scan them again. At the end of the feed an empty page is held for up to `waitMs`.
  */
 export async function readChanges(
   request: ChangesRequest,
   log: Pick<ChangeLog, 'read'>,
   signal: ChangeSignal,
   cursors: Cursors,
-): Promise<{ text: string; nextCursor: string; position: number; atEnd: boolean }> {
-  let { after } = request
+): Promise<{ events: ToldEvent[]; nextCursor: string; position: number; atEnd: boolean }> {
+  let { after, passed = null } = request
   const waitUntil = Date.now() + request.waitMs
   for (;;) {
-    // Waiting begins before the look, so that an event between the look and the wait is not missed.
+    // Waiting begins before the read, so that an event between the read and the wait is not missed.
     const waiting = signal.wait(waitUntil - Date.now(), request.aborted)
     try {
-      const page = await readPage(log, request, after)
+      const page = await readPage(log, request, after, passed)
       after = page.position
+      passed = page.passed
       if (page.atEnd) signal.sawEnd(page.position)
       const over = Date.now() >= waitUntil || request.aborted.aborted || signal.isClosed
-      if (page.text !== '' || !page.atEnd || over) {
-        const { text, position, atEnd } = page
-        return { text, nextCursor: cursors.sign(request.binding, position), position, atEnd }
+      if (page.events.length > 0 || !page.atEnd || over) {
+        const { events, position, atEnd } = page
+        return { events, nextCursor: cursors.sign(request.binding, packedPlace(page)), position, atEnd }
       }
-      request.waiting()
-      await waiting.woken
+      await request.hold(waiting.woken)
     } finally {
       waiting.stop()
     }
   }
 }
 
-/** The position a cursor stands for; null without one. Throws for a cursor that cannot be used. */
-export async function positionOfCursor(
+/** The feed position of a cursor; null without a cursor. Throws if the cursor cannot be used. */
+export async function placeOfCursor(
   cursor: string | null,
   binding: unknown,
   feed: KnownFeed,
   cursors: Cursors,
-): Promise<number | null> {
+): Promise<FeedPlace | null> {
   if (cursor === null) return null
-  const opened = await cursors.open<number>(cursor, binding)
+  const opened = await cursors.open<PackedPlace>(cursor, binding)
   if (!opened.ok) {
     const message =
       opened.reason === 'other'
@@ -73,19 +87,32 @@ export async function positionOfCursor(
         : 'this cursor was not issued by this service: send next_cursor exactly as returned'
     throw new TidemarkError('invalid_cursor', message, { details: [{ path: 'cursor', message: 'is not valid here' }] })
   }
-  if (Date.now() - opened.issuedAt > retentionMs || opened.position < (await feed.removedThrough())) throw expired()
-  return opened.position
+  const place = unpackedPlace(opened.position)
+  if (Date.now() - opened.issuedAt > retentionMs || place.position < (await feed.removedThrough())) throw expired()
+  return place
 }
 
-/** Retention moves every some minutes; a page that is read checks for itself again. */
+/**
+ * Retention removes events only every few minutes, and each read checks again, so a state of this age is good enough.
+ */
 const knownForMs = 1000
 
-/** How far the feed and its retention have come, without asking the store for every page. */
+/**
+ * The expiry at this moment: older events can no longer be read, even if they are not removed yet. `known` is an
+ * earlier result, which saves the store work.
+ */
+export function expiryNow(known?: { readonly before: number; readonly through: number }): Expiry {
+  const before = Date.now() - retentionMs
+  return { before, knownThrough: known !== undefined && known.before <= before ? known.through : 0 }
+}
+
+/** The state of the feed and of its retention, cached so that not every page asks the store. */
 export class KnownFeed {
   #log: Pick<ChangeLog, 'state'>
-  #state: Promise<FeedState> = Promise.resolve({ newest: 0, removedThrough: 0 })
+  #state: Promise<FeedState> = Promise.resolve({ newest: 0, removedThrough: 0, last: null })
   #newest = 0
-  #askedAt = Number.NEGATIVE_INFINITY
+  #expired = { before: 0, through: 0 }
+  #requestedAt = Number.NEGATIVE_INFINITY
 
   constructor(log: Pick<ChangeLog, 'state'>) {
     this.#log = log
@@ -95,21 +122,23 @@ export class KnownFeed {
     return (await this.#known()).removedThrough
   }
 
-  /** As far as is known without asking, so many came after the position. */
+  /** The number of events after the position, from the cached state. */
   eventsAfter(position: number): number {
     return Math.max(0, this.#newest - position)
   }
 
   #known(): Promise<FeedState> {
-    if (Date.now() - this.#askedAt >= knownForMs) {
-      this.#askedAt = Date.now()
-      this.#state = this.#log.state().then((state) => {
+    if (Date.now() - this.#requestedAt >= knownForMs) {
+      this.#requestedAt = Date.now()
+      const expiry = expiryNow(this.#expired)
+      this.#state = this.#log.state(expiry).then((state) => {
         this.#newest = state.newest
+        this.#expired = { before: expiry.before, through: state.removedThrough }
         return state
       })
-      // A failure is for those that ask now; the next asks again.
+      // A failure is returned to the calls that share this request. The next call asks again.
       this.#state.catch(() => {
-        this.#askedAt = Number.NEGATIVE_INFINITY
+        this.#requestedAt = Number.NEGATIVE_INFINITY
       })
     }
     return this.#state
@@ -123,20 +152,36 @@ export const expired = (): TidemarkError =>
     { details: [{ path: 'cursor', message: 'is too old: start over with GET /v1/export' }] },
   )
 
-async function readPage(log: Pick<ChangeLog, 'read'>, request: ChangesRequest, start: number | null) {
+/** The store was restored to an earlier time, so it has other events at the positions that the reader has passed. */
+export const ofLostTime = (): TidemarkError =>
+  new TidemarkError(
+    'cursor_expired',
+    'the service was put back to an earlier time, and events before this cursor no longer exist: export everything again with GET /v1/export, then follow the feed from its changes_cursor',
+    { details: [{ path: 'cursor', message: 'belongs to events that were lost: start over with GET /v1/export' }] },
+  )
+
+async function readPage(
+  log: Pick<ChangeLog, 'read'>,
+  request: ChangesRequest,
+  start: number | null,
+  lastPassed: PassedEvent | null,
+) {
   const until = Date.now() + scanForMs
-  const texts: string[] = []
+  const events: ToldEvent[] = []
   let limit = request.limit
   let after = start
+  let passed = lastPassed
   for (;;) {
-    const page = await log.read({ ...request.filter, after, limit, scanMax })
-    // Retention may have come between the look at the cursor and this one.
+    const page = await log.read({ ...request.filter(), after, passed, limit, scanMax })
+    // Retention may have removed events since the cursor was checked.
     if (after !== null && after < page.removedThrough) throw expired()
-    if (page.count > 0) texts.push(page.text)
-    limit -= page.count
+    if (page.isOther) throw ofLostTime()
+    events.push(...page.events)
+    limit -= page.events.length
     after = page.position
+    passed = page.passed
     if (limit === 0 || page.atEnd || Date.now() > until) {
-      return { text: texts.join(), position: after, atEnd: page.atEnd }
+      return { events, position: after, passed, atEnd: page.atEnd }
     }
   }
 }

@@ -1,19 +1,19 @@
+import { Type } from 'typebox'
 import type { UsageBook } from '../access/usage-book.ts'
-import type { Cursors } from '../cursors.ts'
-import { invalidField } from '../errors.ts'
-import { listParameter, splitList } from '../http/list-parameter.ts'
+import { cursorParameter, listParameter, splitLists, timeParameter } from '../http/query-parameters.ts'
 import { abortSignalOf, consumerOf, scopeOf } from '../http/route.ts'
 import { takeQuota } from '../http/take-quota.ts'
 import type { TypedApp } from '../http/typed-app.ts'
-import { Type } from '../schema-types.ts'
-import { parseOptionalTime } from '../time.ts'
-import { choice, named, pageSize, strict } from '../validation.ts'
-import { type ChangeLog, eventTypes, isEventType, plainEventTypes } from './change-log.ts'
+import type { Cursors } from '../platform/cursors.ts'
+import { invalidField } from '../platform/errors.ts'
+import { isWrongInterval, parseOptionalBound } from '../platform/time.ts'
+import { type Tracer, untraced } from '../platform/tracing.ts'
+import { choice, named, pageSize, strict } from '../platform/validation.ts'
+import { type ChangeLog, eventTypes, type FeedState, isEventType, packedPlace, plainEventTypes } from './change-log.ts'
 import type { ChangeSignal } from './change-signal.ts'
 import { feedBinding } from './feed-binding.ts'
 import type { FeedMeasures } from './feed-measures.ts'
-import { readAhead } from './read-ahead.ts'
-import { KnownFeed, positionOfCursor, readChanges, retentionDays } from './read-changes.ts'
+import { KnownFeed, placeOfCursor, readChanges, retentionDays } from './read-changes.ts'
 
 const waitSecondsMax = 30
 const starts = ['earliest', 'latest'] as const
@@ -27,7 +27,7 @@ const Event = named(
       schema_version: Type.Integer({ description: 'The version of this event format: 1.' }),
       event_type: choice(eventTypes, {
         description:
-          '`document.created`; `document.version.created`: title or body changed; `document.metrics.updated`: score or metrics changed. ' +
+          '`document.created`; `document.version.created`: title or body changed; `document.metrics.updated`: score or metrics changed (permission `metrics`). ' +
           'Sent only to readers that request them in `event_type`: `document.updated`, another field of the document object changed; ' +
           '`document.erased`, the document was erased for good: remove it.',
       }),
@@ -37,7 +37,9 @@ const Event = named(
       version_id: Type.Optional(Type.String({ description: 'Present for created documents and new versions.' })),
       changed_fields: Type.Array(
         Type.String({
-          description: 'The name of a changed field. In `document.updated`, of a field of the document object.',
+          description:
+            'The name of a changed field that the application may read. In `document.updated`, a field of the document object; ' +
+            'for a document that leaves the entitlements, only `language`, `region` or `published_at`.',
         }),
       ),
       occurred_at: Type.String({
@@ -56,15 +58,12 @@ const Event = named(
 
 const Query = Type.Object(
   {
-    cursor: Type.Optional(
-      Type.String({
-        description:
-          '`next_cursor` of the previous page. Without it, reading starts at the earliest event that is kept.',
-      }),
+    cursor: cursorParameter(
+      '`next_cursor` of the previous page. Without it, reading starts at the earliest event that is kept.',
     ),
     start: Type.Optional(
       choice(starts, {
-        // No default in the schema: it would be filled in beside a cursor.
+        // The schema has no default, because it would be filled in beside a cursor.
         description:
           'Addition: where a first read starts. `earliest` (the default): at the earliest event that is kept. `latest`: after the latest event; ' +
           'this returns an empty page at once, with a cursor. Not allowed with `cursor`.',
@@ -78,12 +77,8 @@ const Query = Type.Object(
     ),
     dataset_id: listParameter('Only events of these datasets.'),
     source_platform: listParameter('Only events of these platforms.'),
-    ingested_from: Type.Optional(
-      Type.String({ format: 'date-time', description: 'Only events ingested at this time or later.' }),
-    ),
-    ingested_to: Type.Optional(
-      Type.String({ format: 'date-time', description: 'Only events ingested before this time.' }),
-    ),
+    ingested_from: timeParameter('Only events ingested at this time or later.'),
+    ingested_to: timeParameter('Only events ingested before this time.'),
     wait: Type.Optional(
       Type.Number({
         minimum: 0,
@@ -103,11 +98,14 @@ export interface ChangesParts {
   readonly cursors: Cursors
   readonly usage: UsageBook
   readonly measures: FeedMeasures
+  readonly tracer?: Tracer
 }
 
-export function changesRoutes(app: TypedApp, { log, signal, cursors, usage, measures }: ChangesParts): void {
+export function changesRoutes(
+  app: TypedApp,
+  { log, signal, cursors, usage, measures, tracer = untraced }: ChangesParts,
+): void {
   const feed = new KnownFeed(log)
-  const pages = readAhead(log)
   app.get(
     '/v1/changes',
     {
@@ -123,7 +121,8 @@ export function changesRoutes(app: TypedApp, { log, signal, cursors, usage, meas
         description:
           'Document events in the order in which they became visible; none is ever skipped. Process a page, then save its `next_cursor`, then request the next page with it. ' +
           'An empty page means that you are up to date; its cursor stays valid. A cursor is bound to the application and to all parameters except `start`, `limit` and `wait`, and can be replayed. ' +
-          `Events are kept for ${retentionDays} days: an older cursor is 410 \`cursor_expired\`. Then start over with \`GET /v1/export\`.`,
+          'You get events of documents that were within the entitlements when the event was written. A document that enters or leaves them makes a `document.updated`. ' +
+          `Events are kept for ${retentionDays} days: an older cursor is 410 \`cursor_expired\`, and so is one after events that were lost because the service was put back to an earlier time. Then start over with \`GET /v1/export\`.`,
         querystring: Query,
         response: { 200: named('ChangePage', Type.Object({ items: Type.Array(Event), next_cursor: Type.String() })) },
       },
@@ -133,55 +132,65 @@ export function changesRoutes(app: TypedApp, { log, signal, cursors, usage, meas
       const { cursor = null, start, limit = 100, wait = 0 } = request.query
       if (cursor !== null && start !== undefined)
         throw invalid('start', 'is only for a first read: leave it out if you send a cursor')
-      const types = splitList(request.query.event_type, 'event_type', 'invalid_changes_query')
-      const wantedTypes = types === null ? plainEventTypes : types.filter(isEventType)
-      if (types !== null && wantedTypes.length < types.length) {
+      const {
+        event_type: types,
+        dataset_id: datasets,
+        source_platform: platforms,
+      } = splitLists(request.query, ['event_type', 'dataset_id', 'source_platform'], 'invalid_changes_query')
+      const requestedTypes = types === null ? plainEventTypes : types.filter(isEventType)
+      if (types !== null && requestedTypes.length < types.length) {
         throw invalid('event_type', `must be among ${eventTypes.join(', ')}`)
       }
-      const datasets = splitList(request.query.dataset_id, 'dataset_id', 'invalid_changes_query')
-      const platforms = splitList(request.query.source_platform, 'source_platform', 'invalid_changes_query')
-      const ingestedFrom = parseOptionalTime(request.query.ingested_from)
-      const ingestedTo = parseOptionalTime(request.query.ingested_to)
-      if (ingestedFrom !== null && ingestedTo !== null && ingestedFrom >= ingestedTo) {
+      const { ingested_from, ingested_to } = request.query
+      if (isWrongInterval(ingested_from, ingested_to)) {
         throw invalid('ingested_to', 'must be after ingested_from')
       }
+      const [ingestedFrom, ingestedTo] = [parseOptionalBound(ingested_from), parseOptionalBound(ingested_to)]
       const { applicationId } = consumer
       const binding = feedBinding({ applicationId, types, datasets, platforms, ingestedFrom, ingestedTo })
-      const after = await positionOfCursor(cursor, binding, feed, cursors)
-      const scope = scopeOf(
-        consumer,
-        { datasets, platforms, hidden: [] },
-        { datasets: 'dataset_id', platforms: 'source_platform' },
-      )
+      const place = await placeOfCursor(cursor, binding, feed, cursors)
+      const scopeNow = () =>
+        scopeOf(
+          consumerOf(request),
+          { datasets, platforms, hidden: [] },
+          { datasets: 'dataset_id', platforms: 'source_platform' },
+        )
+      let scope = scopeNow()
       await takeQuota(request, reply, usage)
-      const latest = (position: number) => ({
-        text: '',
-        nextCursor: cursors.sign(binding, position),
-        position,
+      const latest = ({ newest, last }: FeedState) => ({
+        events: [],
+        nextCursor: cursors.sign(binding, packedPlace({ position: newest, passed: last })),
+        position: newest,
         atEnd: true,
       })
+      const earliest = place === null ? { earliest: await feed.removedThrough() } : {}
       const page =
         start === 'latest'
-          ? latest((await log.state()).newest)
+          ? latest(await log.state())
           : await readChanges(
               {
                 binding,
-                after,
+                after: place?.position ?? null,
+                passed: place?.passed ?? null,
                 limit,
                 waitMs: wait * 1000,
                 aborted: abortSignalOf(reply),
-                filter: { allowed: scope.entries, eventTypes: wantedTypes, ingestedFrom, ingestedTo },
-                waiting: () => request.releasePermit(),
+                filter: () => ({ scope, eventTypes: requestedTypes, ingestedFrom, ingestedTo, ...earliest }),
+                hold: async (woken) => {
+                  request.releasePermit()
+                  await tracer.part('changes wait', () => request.exchange.holdUntil(woken))
+                  await request.recheckCredential()
+                  scope = scopeNow()
+                },
               },
-              pages,
+              log,
               signal,
               cursors,
             )
-      // Who was let in long ago may have been shut out since.
+      // The credential may have been revoked during the wait.
       if (wait > 0) await request.recheckCredential()
       measures.read(applicationId, page.atEnd ? 0 : feed.eventsAfter(page.position))
-      reply.type('application/json; charset=utf-8')
-      return `{"items":[${page.text}],"next_cursor":"${page.nextCursor}"}` as never
+      return { items: page.events, next_cursor: page.nextCursor }
     },
   )
 }

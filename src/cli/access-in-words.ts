@@ -1,15 +1,20 @@
 import type { Key } from '../operator/operator-store.ts'
 import type { RestoredAccess } from '../operator/restore-backup.ts'
-import { formatTime } from '../time.ts'
+import { formatTime } from '../platform/time.ts'
 
-/** Names shown of each kind; whoever has more than that looks into the lists. */
+/** Names shown of each kind. The lists of keys and tokens have the others. */
 const namesMax = 50
 
-/** What an operator must know of who may use the restored instance. */
-export function accessInWords(access: RestoredAccess, madeAt: string): string[] {
+/**
+ * Tells an operator who can use the restored instance. `recorded` is the number of entries in its record of removals.
+ */
+export function accessInWords(access: RestoredAccess, madeAt: string, recorded: number): string[] {
+  const repeats = `when the server starts, it repeats them by its record (${recorded} entries)`
   if ('unknown' in access) {
     return [
-      `${access.unknown}: keys revoked after ${madeAt} are valid again, and documents erased after it are there again`,
+      recorded > 0
+        ? `${access.unknown}, so it could not say which keys were revoked and which documents erased after ${madeAt}: ${repeats}`
+        : `${access.unknown}: keys revoked after ${madeAt} are valid again, and documents erased after it can be read again`,
       `valid keys and admin tokens: ${access.validKeys}; check tidemark key list and tidemark admin list, and revoke those that should not be valid`,
     ]
   }
@@ -33,16 +38,18 @@ export function accessInWords(access: RestoredAccess, madeAt: string): string[] 
       carried.revivedCollectors.map(({ collectorId, name }) => `${collectorId} "${name}"`),
     ],
     [
-      'applications and collectors whose rights are those of the backup again',
+      'applications and collectors whose rights are reset to those of the backup',
       carried.changed.map(({ id, name, what }) => `${id} "${name}": ${what.join(' and ')}`),
     ],
-    ['valid keys that are gone, because they were created after the backup', carried.lostKeys.map(ofKey)],
+    ['valid keys that are lost, because they were created after the backup', carried.lostKeys.map(ofKey)],
   ]
   const lines = sections.flatMap(([about, names]) =>
     names.length === 0 ? [] : [`${about}: ${names.length}`, ...firstNames(names)],
   )
-  if (erasedAgain === null) lines.push(`erasures after ${madeAt} could not be read: their documents may be there again`)
-  else if (erasedAgain > 0)
+  if (erasedAgain === null) {
+    const then = recorded > 0 ? repeats : 'their documents may be readable again'
+    lines.push(`erasures after ${madeAt} could not be read: ${then}`)
+  } else if (erasedAgain > 0)
     lines.push(`documents erased again, because they were erased after the backup: ${erasedAgain}`)
   if (carried.revivedSigningKeys > 0) {
     lines.push(

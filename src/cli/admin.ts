@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import { type Role, roles } from '../access/roles.ts'
 import { roleOf } from '../operator/answers.ts'
-import { formatTime } from '../time.ts'
+import { formatTime } from '../platform/time.ts'
 import { checkInput } from './check-input.ts'
 import type { Context } from './context.ts'
 import { expiresOption } from './expires-option.ts'
@@ -43,7 +43,7 @@ export function admin(program: Command, context: Context): void {
     .action((name: string, options: { role: Role; expires?: number }) =>
       withWorkbench(context, async ({ operator }) => {
         const { role, expires: expiresAt = null } = options
-        await checkInput('TokenInput', { name, role })
+        checkInput('TokenInput', { name, role })
         const made = await operator.createToken(commandLineActor, { name, role, expiresAt })
         context.say(`admin token ${made.keyId}, shown only once: ${made.secret}`)
       }),

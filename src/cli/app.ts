@@ -46,7 +46,7 @@ export function app(program: Command, context: Context): void {
         const { analysis: types, scheduling } = options
         const analysis = { ...(types && { types }), ...(scheduling && { scheduling }) }
         const policy: Policy = types || scheduling ? { analysis_enabled: true, analysis } : {}
-        await checkInput('ApplicationInput', { name, policy, entitlements })
+        checkInput('ApplicationInput', { name, policy, entitlements })
         const others = await operator.read.applications()
         for (const doubt of await doubtsAbout(operator.read, { name, datasets: options.dataset, others })) {
           context.warn(doubt)

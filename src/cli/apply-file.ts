@@ -1,7 +1,4 @@
 import { readFile } from 'node:fs/promises'
-import type { Config } from '../config.ts'
-import { TidemarkError } from '../errors.ts'
-import { fileFault } from '../file-fault.ts'
 import {
   checkInstanceFile,
   emptyInstance,
@@ -10,12 +7,15 @@ import {
   type Plan,
   planInstance,
 } from '../operator/instance-file.ts'
+import { TidemarkError } from '../platform/errors.ts'
+import { fileFault } from '../platform/file-fault.ts'
+import { parseYaml, YamlFault } from '../platform/parse-yaml.ts'
+import type { Config } from '../settings/config.ts'
 import { backendOf } from '../storage/backends.ts'
 import type { Context } from './context.ts'
 import { printableOnOneLine } from './printable.ts'
 import { commandLineActor, withWorkbench } from './with-workbench.ts'
 
-/** Apart from the command, which is known without what checks such a file. */
 export async function applyFile(context: Context, path: string, options: { dryRun?: boolean }): Promise<void> {
   try {
     const file = await readInstanceFile(path)
@@ -45,7 +45,7 @@ function show(context: Context, { lines }: Plan): void {
   if (lines.length === 0) context.say('nothing to change')
 }
 
-/** Whoever only wants to see must not have a store made, or brought up to date, by it. */
+/** A dry run must not create a store or upgrade it. */
 async function isNoStoreYet(config: Config): Promise<boolean> {
   const backend = backendOf(config)
   if (!backend.isThere()) return true
@@ -67,11 +67,10 @@ async function readYaml(path: string | URL): Promise<unknown> {
   } catch (error) {
     throw new InstanceFileError(fileFault(error))
   }
-  // A server that has its sample already does without.
-  const { parse } = await import('yaml')
   try {
-    return parse(text)
+    return parseYaml(text)
   } catch (error) {
-    throw new InstanceFileError(`not valid YAML: ${(error as Error).message.split('\n', 1)[0]}`)
+    if (!(error instanceof YamlFault)) throw error
+    throw new InstanceFileError(`not valid YAML: ${error.message.split('\n', 1)[0]}`)
   }
 }

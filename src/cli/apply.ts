@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { applyFile } from './apply-file.ts'
 import type { Context } from './context.ts'
 
 export function apply(program: Command, context: Context): void {
@@ -8,7 +9,6 @@ export function apply(program: Command, context: Context): void {
     .argument('<file>', 'docs/instance-file.md describes it; sample/instance.yaml is an example')
     .option('--dry-run', 'show what would change, and change nothing')
     .action(async (path: string, options: { dryRun?: boolean }) => {
-      const { applyFile } = await import('./apply-file.ts')
       await applyFile(context, path, options)
     })
 }

@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Command, InvalidArgumentError } from 'commander'
-import { storeFile } from '../data-folder.ts'
 import { type BackupProgress, type Report, totalBytes } from '../operator/backup-manifest.ts'
 import { type BackupNote, readBackupNote, writeBackupNote } from '../operator/backup-note.ts'
 import { type BackupPlace, pruneBackups } from '../operator/backup-place.ts'
@@ -10,18 +9,20 @@ import { keepBackingUp } from '../operator/keep-backing-up.ts'
 import { makeBackup } from '../operator/make-backup.ts'
 import { finishRestore } from '../operator/restore-backup.ts'
 import { verifyBackup } from '../operator/verify-backup.ts'
-import { inScratch } from '../scratch-folder.ts'
+import { storeFile } from '../platform/data-folder.ts'
+import { inScratch } from '../platform/folders.ts'
+import { formatTime, parseTime } from '../platform/time.ts'
+import { version } from '../platform/version.ts'
 import { artifactFilesOf } from '../storage/artifact-stores.ts'
 import { embeddedBackend } from '../storage/backends.ts'
 import { backupPlaceOf, findBackup } from '../storage/backup-places.ts'
-import { formatTime, parseTime } from '../time.ts'
-import { version } from '../version.ts'
 import type { Context } from './context.ts'
 import { counted } from './counted.ts'
 import { inWords } from './in-words.ts'
 import { ownBackup } from './own-backup.ts'
 import { Progress } from './progress.ts'
 import { untilSignal } from './shutdown.ts'
+import { commandLineActor, withInstance } from './with-workbench.ts'
 
 interface Options {
   readonly every?: number
@@ -49,9 +50,14 @@ export function backup(program: Command, context: Context): void {
     .description('Restore a backup to a temporary folder (below TMPDIR), read all of it, and say whether it is good.')
     .argument('<from>', 'a backup, or a folder or bucket of backups (takes the newest)')
     .action((from: string) => verify(context, from))
+  command
+    .command('record')
+    .description('Record that a backup by another tool, such as pg_dump, was made: for metrics and alerts.')
+    .option('--failed', 'record that it failed')
+    .action(({ failed = false }: { failed?: boolean }) => record(context, failed ? 'failed' : 'made'))
 }
 
-/** Also of a failure: the server tells of it in its metrics, and alerts. */
+/** Notes a failure too: the server reports it in its metrics. */
 async function backUpAndNote(context: Context, place: BackupPlace): Promise<void> {
   const { dataDir } = context.config()
   const note = (written: BackupNote) =>
@@ -62,7 +68,7 @@ async function backUpAndNote(context: Context, place: BackupPlace): Promise<void
   try {
     madeAt = await backUp(context, place)
   } catch (error) {
-    // A folder that has no store has no backups either.
+    // A folder without a store has no backups either.
     if (existsSync(join(dataDir, storeFile))) {
       const before = await readBackupNote(dataDir).catch(() => null)
       await note({ madeAt: before?.madeAt ?? null, failedAt: Date.now() })
@@ -72,7 +78,7 @@ async function backUpAndNote(context: Context, place: BackupPlace): Promise<void
   await note({ madeAt, failedAt: null })
 }
 
-/** Gives the moment that it is of. */
+/** Returns the time of the backup. */
 async function backUp(context: Context, place: BackupPlace): Promise<number> {
   const config = context.config()
   const { copyStore } = await ownBackup(config, 'backup')
@@ -101,9 +107,9 @@ async function prune(context: Context, place: BackupPlace, keep: number): Promis
   for (const name of await pruneBackups(place, keep, Date.now())) context.say(`deleted the older backup ${name}`)
 }
 
-/** Until a signal comes. */
+/** Runs until a signal comes. */
 async function goOn(context: Context, place: BackupPlace, everyMs: number, once: () => Promise<void>): Promise<void> {
-  // What a setting is to blame for stays wrong.
+  // A wrong setting stays wrong, so this fails at once.
   await ownBackup(context.config(), 'backup')
   const ending = new AbortController()
   untilSignal().then(() => ending.abort())
@@ -137,7 +143,12 @@ async function verify(context: Context, from: string): Promise<void> {
   context.say(`good: ${name} was restored and read, ${document} documents and ${event} events of ${manifest.made_at}`)
 }
 
-/** Each is a whole copy: seconds are not offered. */
+async function record(context: Context, outcome: 'made' | 'failed'): Promise<void> {
+  await withInstance(context, ({ operator }) => operator.commit(commandLineActor, [{ kind: 'backup.record', outcome }]))
+  context.say(outcome === 'made' ? 'recorded: a backup was made' : 'recorded: a backup failed')
+}
+
+/** Each backup is a whole copy, so seconds are not offered. */
 const units: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 }
 
 function everyMs(text: string): number {

@@ -1,11 +1,11 @@
-import { TidemarkError } from '../errors.ts'
+import { ApplicationInput, CollectorInput, KeyInput, RotateInput, TokenInput } from '../operator/schemas.ts'
+import { TidemarkError } from '../platform/errors.ts'
+import { detailsOf, messageOf, validatorFor } from '../platform/validation.ts'
 
-type Input = 'ApplicationInput' | 'CollectorInput' | 'KeyInput' | 'RotateInput' | 'TokenInput'
+const schemas = { ApplicationInput, CollectorInput, KeyInput, RotateInput, TokenInput }
 
-/** The rules of the admin API hold for what is typed here too. Loaded when needed: commands that only read do without. */
-export async function checkInput(name: Input, input: unknown): Promise<void> {
-  const { [name]: schema } = await import('../operator/schemas.ts')
-  const { detailsOf, messageOf, validatorFor } = await import('../validation.ts')
-  const validate = validatorFor(schema, 'body')
+/** Checks typed input by the rules of the admin API. */
+export function checkInput(name: keyof typeof schemas, input: unknown): void {
+  const validate = validatorFor(schemas[name], 'body')
   if (!validate(input)) throw new TidemarkError('invalid_request', messageOf(detailsOf(validate.errors)))
 }

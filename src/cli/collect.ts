@@ -13,7 +13,7 @@ export function collect(program: Command, context: Context): void {
     .option('--serve', 'also work on live collection tasks of the platform')
     .option('--allow-private-addresses', 'also fetch from private, loopback and link-local addresses')
     .action(async (path: string, options: { once?: true; serve?: true; allowPrivateAddresses?: true }) => {
-      // Loaded here: no other command needs a parser of feeds.
+      // Loaded here because no other command needs a feed parser.
       const { readFeedsFile } = await import('../feeds/feeds-file.ts')
       const { collectFeeds } = await import('../feeds/collect-feeds.ts')
       const read = readFeedsFile(path, context.environment)

@@ -27,10 +27,7 @@ export function collector(program: Command, context: Context): void {
     .option('--dataset <id...>', 'datasets it may write to (default: all)')
     .action((name: string, options: { dataset?: string[] }) =>
       withWorkbench(context, async ({ operator }) => {
-        await checkInput(
-          'CollectorInput',
-          options.dataset === undefined ? { name } : { name, datasets: options.dataset },
-        )
+        checkInput('CollectorInput', options.dataset === undefined ? { name } : { name, datasets: options.dataset })
         const others = await operator.read.collectors()
         for (const doubt of await doubtsAbout(operator.read, { name, datasets: options.dataset ?? [], others })) {
           context.warn(doubt)

@@ -1,14 +1,15 @@
 import { Command, CommanderError } from 'commander'
-import { readConfig } from '../config.ts'
-import { shortened } from '../quoted.ts'
-import { version } from '../version.ts'
+import { shortened } from '../platform/quoted.ts'
+import { version } from '../platform/version.ts'
+import { defaultDataFolder, readConfig } from '../settings/config.ts'
 import type { Context } from './context.ts'
 import { exitFailed, exitMisused, inWords } from './in-words.ts'
 import { printable } from './printable.ts'
+import { sampleFolder } from './sample-folder.ts'
 
 type AddCommand = (program: Command, context: Context) => void
 
-/** In the order of `--help`. A command loads what it needs and no other's: most can do without the server. */
+/** In the order of `--help`. Each command loads only its own modules, and most need no server. */
 const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
   serve: async () => (await import('./serve.ts')).serve,
   start: async () => (await import('./start.ts')).start,
@@ -25,6 +26,7 @@ const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
   admin: async () => (await import('./admin.ts')).admin,
   'admin-token': async () => (await import('./admin-token.ts')).adminToken,
   'cursor-key': async () => (await import('./cursor-key.ts')).cursorKey,
+  clock: async () => (await import('./clock.ts')).clock,
   doctor: async () => (await import('./doctor.ts')).doctor,
   reindex: async () => (await import('./reindex.ts')).reindex,
   backup: async () => (await import('./backup.ts')).backup,
@@ -33,14 +35,17 @@ const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
   openapi: async () => (await import('./openapi.ts')).openapi,
 }
 
-/** The one that is named first, or all: for `--help`, and to say which there are. The version is known without any. */
+/**
+ * Loads the command that is named first, or all for `--help` and for the list after an unknown name. The version needs
+ * none.
+ */
 function loadCommands([first]: readonly string[]): Promise<AddCommand[]> {
   if (first === '-V' || first === '--version') return Promise.resolve([])
   const isNamed = first !== undefined && Object.hasOwn(commands, first)
   return Promise.all(isNamed ? [commands[first]!()] : Object.values(commands).map((load) => load()))
 }
 
-/** Commander names an argument that is wrong in full. */
+/** Commander repeats a wrong argument in full. */
 const withShortened = (argv: readonly string[], text: string): string =>
   argv.reduce((rest, argument) => rest.replaceAll(argument, () => shortened(argument)), text)
 
@@ -54,7 +59,10 @@ export async function runCommandLine(
       'A self-hosted content data service. Settings are environment variables; `tidemark serve --help` lists them.',
     )
     .version(version, '-V, --version', 'print the version')
-    .option('--data-dir <value>', 'the folder of the instance [TIDEMARK_DATA_DIR, ./data]')
+    .option(
+      '--data-dir <value>',
+      `the folder of the instance [TIDEMARK_DATA_DIR, ${defaultDataFolder}; start: ${sampleFolder}]`,
+    )
     .exitOverride()
     .configureHelp({ sortSubcommands: false, showGlobalOptions: true })
     .configureOutput({

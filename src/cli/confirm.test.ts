@@ -10,7 +10,7 @@ const terminal = (typed: string | null) => {
   return { input, output }
 }
 
-test('only a yes is a yes; the end of what is typed is a no', async () => {
+test('only a yes is a yes; the end of input is a no', async () => {
   for (const yes of ['y', 'Y', 'yes', ' Yes ']) assert.equal(await confirm('erase', false, terminal(`${yes}\n`)), true)
   for (const no of ['', 'n', 'no', 'yesterday']) assert.equal(await confirm('erase', false, terminal(`${no}\n`)), false)
   assert.equal(await confirm('erase', false, terminal(null)), false)
@@ -22,7 +22,7 @@ test('the question says what will be done', async () => {
   assert.match(String(asked.output.read()), /^Erase 3 documents\? This cannot be undone\. \[y\/N\] /)
 })
 
-test('where nobody can be asked, --yes has to be given', async () => {
+test('without a terminal, --yes is required', async () => {
   const input = new PassThrough()
   const output = new PassThrough()
   await assert.rejects(confirm('erase 3 documents', false, { input, output }), /add --yes to erase 3 documents/)
@@ -30,7 +30,7 @@ test('where nobody can be asked, --yes has to be given', async () => {
   assert.equal(output.read(), null)
 })
 
-test('the question shows what cannot be seen', async () => {
+test('the question shows invisible characters', async () => {
   const asked = terminal('n\n')
   await confirm('erase "a\u202eb\u009b2K"', false, asked)
   assert.match(String(asked.output.read()), /^Erase "a\\u202eb\\u009b2K"\? This cannot be undone\./)

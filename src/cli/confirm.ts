@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createInterface } from 'node:readline/promises'
-import { TidemarkError } from '../errors.ts'
+import { TidemarkError } from '../platform/errors.ts'
 import { printable } from './printable.ts'
 
 interface Terminal {
@@ -10,7 +10,7 @@ interface Terminal {
 
 const ownTerminal: Terminal = { input: process.stdin, output: process.stderr }
 
-/** Asks before what cannot be undone; where nobody can be asked, `--yes` has to say it. `what` begins with a verb. */
+/** Asks before an irreversible action. Without a terminal, `--yes` is required. `what` begins with a verb. */
 export async function confirm(what: string, yes: boolean, { input, output } = ownTerminal): Promise<boolean> {
   if (yes) return true
   if (input.isTTY !== true) {

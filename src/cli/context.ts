@@ -1,12 +1,12 @@
-import type { Config } from '../config.ts'
+import type { Config } from '../settings/config.ts'
 
-/** What a command gets from the outside. */
+/** The environment of a command. */
 export interface Context {
-  /** Reads and checks the settings; commands that need none never call it. */
+  /** Reads and checks the settings. Commands without settings do not call it. */
   config(overrides?: Readonly<Record<string, string | undefined>>): Config
   readonly environment: Readonly<Record<string, string | undefined>>
   say(text: string): void
   warn(text: string): void
-  /** The command ends with exit code 1, without an exception: it has said itself what is wrong. */
+  /** Ends the command with exit code 1 and no exception, after it has reported the error itself. */
   fail(): void
 }

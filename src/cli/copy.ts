@@ -1,10 +1,10 @@
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Command } from 'commander'
-import { type Config, ConfigError } from '../config.ts'
-import { artifactFolder } from '../data-folder.ts'
 import { CopyError, type CopyResult, copyInstance, type PassKind } from '../operator/copy-instance.ts'
 import { finishRestore } from '../operator/restore-backup.ts'
+import { artifactFolder } from '../platform/data-folder.ts'
+import { type Config, ConfigError } from '../settings/config.ts'
 import { backendOf, embeddedBackend } from '../storage/backends.ts'
 import type { Context } from './context.ts'
 import { Progress } from './progress.ts'
@@ -54,7 +54,7 @@ export function copy(program: Command, context: Context): void {
     })
 }
 
-/** From the embedded store of the data folder into the database that is set beside it. */
+/** Prepares the copy from the embedded store in the data folder to the configured database. */
 async function copyOf(context: Context, options: Options) {
   const config = context.config({
     ...(options.from === undefined ? {} : { TIDEMARK_DATA_DIR: options.from }),

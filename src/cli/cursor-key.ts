@@ -1,11 +1,11 @@
 import type { Command } from 'commander'
-import { makeSigningKey } from '../cursors.ts'
-import { dayMs } from '../time.ts'
+import { makeSigningKey } from '../platform/cursors.ts'
+import { dayMs } from '../platform/time.ts'
 import type { Context } from './context.ts'
 import { counted } from './counted.ts'
 import { withInstance } from './with-workbench.ts'
 
-/** Cursors live no longer than this; a key that signed the last of them longer ago is of no use to anyone. */
+/** Cursors expire sooner than this, so a key is useless this long after it signed the last one. */
 const keptDays = 31
 
 export function cursorKey(program: Command, context: Context): void {

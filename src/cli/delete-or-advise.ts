@@ -1,6 +1,6 @@
-import { TidemarkError } from '../errors.ts'
+import { TidemarkError } from '../platform/errors.ts'
 
-/** What is in use is not deleted, unless it is asked for: which is said in the words of the command line. */
+/** An object in use is only deleted with --force; the error names that option. */
 export async function deleteOrAdvise(remove: () => Promise<void>): Promise<void> {
   try {
     await remove()

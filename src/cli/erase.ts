@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
-import type { Workbench } from '../compose-workbench.ts'
-import { TidemarkError } from '../errors.ts'
+import type { Workbench } from '../compose/compose-workbench.ts'
 import type { Erasure, Selection } from '../operator/erasure-store.ts'
 import { authorNow, datasetNow, Erasures } from '../operator/erasures.ts'
-import { quoted } from '../quoted.ts'
-import { formatTime } from '../time.ts'
+import { TidemarkError } from '../platform/errors.ts'
+import { quoted } from '../platform/quoted.ts'
+import { formatTime } from '../platform/time.ts'
 import { confirm } from './confirm.ts'
 import type { Context } from './context.ts'
 import { counted } from './counted.ts'
@@ -24,9 +24,12 @@ interface EraseOptions {
 
 interface Target {
   readonly selection: Selection
-  /** Goes on after "3 documents". */
-  readonly inWords: string
   readonly deletesDataset?: boolean
+}
+
+interface NamedTarget extends Target {
+  /** Follows after "3 documents". */
+  readonly inWords: string
 }
 
 export function erase(program: Command, context: Context): void {
@@ -41,14 +44,9 @@ export function erase(program: Command, context: Context): void {
       .option('--yes', 'do not ask for confirmation; required without a terminal')
       .option('--no-tombstones', 'accept the documents again if they are sent again')
       .option('--purge-artifacts', 'also delete analysis runs that may contain one of the documents')
-  const begin = (target: Target, options: EraseOptions) =>
+  const begin = (target: NamedTarget, options: EraseOptions) =>
     withInstance(context, async (bench) => {
-      if (!(await isMeant(context, bench, target, options))) return
-      const { selection, deletesDataset = false } = target
-      const asked = { selection, deletesDataset, mustExist: 'documentIds' in selection }
-      const keepTombstones = options.tombstones && !deletesDataset
-      const request = { ...asked, keepTombstones, purgeArtifacts: options.purgeArtifacts ?? false }
-      await finish(context, bench, await erasuresOf(bench).begin(commandLineActor, request))
+      if (await isMeant(context, bench, target, options)) await eraseNow(context, bench, target, options)
     })
 
   by('documents', 'Erase documents, with all their versions.')
@@ -69,6 +67,11 @@ export function erase(program: Command, context: Context): void {
       const inWords = `by author ${quoted(externalAuthorId)} on ${quoted(platform)} in dataset ${quoted(datasetId)}`
       return begin({ selection, inWords }, options)
     })
+  by('person', 'Erase all documents that a person has now, in every dataset.')
+    .argument('<platform=author...>', 'the IDs of the person on each platform, such as rss=u1 forum=jane')
+    .action((names: string[], options: EraseOptions) =>
+      withInstance(context, (bench) => erasePerson(context, bench, names, options)),
+    )
   by('dataset', 'Erase all documents that a dataset has now.')
     .argument('<dataset>')
     .option('--delete', 'also delete the dataset; its documents leave no tombstones')
@@ -135,18 +138,26 @@ function lift(context: Context, [datasetId, platform, externalId, options]: Lift
 
 const erasuresOf = ({ store }: Workbench): Erasures => new Erasures({ store: store.erasures, hidden: async () => {} })
 
-/** Says how many documents there are, and asks. Where there is nothing to erase the command fails: a name may be wrong. */
+/** Reports how many documents there are, and asks. Fails if there are none, because a name may be wrong. */
 async function isMeant(
   context: Context,
   bench: Workbench,
-  { selection, inWords, deletesDataset = false }: Target,
+  { selection, inWords, deletesDataset = false }: NamedTarget,
   { dryRun = false, yes = false }: EraseOptions,
 ): Promise<boolean> {
   const documents = await erasuresOf(bench).count(selection)
   if (documents === 0 && !deletesDataset) throw new TidemarkError('not_found', `found no documents ${inWords}`)
   const unknown = 'documentIds' in selection ? selection.documentIds.length - documents : 0
   if (unknown > 0) context.warn(`no document found for ${unknown} of the IDs`)
-  const target = `${counted(documents, 'document')} ${inWords}`
+  return isAgreed(context, `${counted(documents, 'document')} ${inWords}`, { dryRun, yes })
+}
+
+/** Asks, unless it is a dry run. */
+async function isAgreed(
+  context: Context,
+  target: string,
+  { dryRun = false, yes = false }: Pick<EraseOptions, 'dryRun' | 'yes'>,
+): Promise<boolean> {
   if (dryRun) context.say(`would erase ${target}`)
   else if (await confirm(`erase ${target}`, yes)) return true
   else {
@@ -156,7 +167,51 @@ async function isMeant(
   return false
 }
 
-/** What can be done without a server. */
+/** A person has an ID on each platform, and documents in any dataset. Lists them and asks once for all. */
+async function erasePerson(
+  context: Context,
+  bench: Workbench,
+  names: readonly string[],
+  options: EraseOptions,
+): Promise<void> {
+  const datasets = await bench.operator.read.datasets()
+  const targets: Target[] = []
+  const rows: Record<string, string>[] = []
+  let all = 0
+  for (const name of new Set(names)) {
+    const [, platform, externalAuthorId] = /^([^=]+)=(.+)$/s.exec(name) ?? []
+    if (platform === undefined || externalAuthorId === undefined) {
+      throw new TidemarkError('invalid_request', `${quoted(name)} must be PLATFORM=AUTHOR, such as rss=u1`)
+    }
+    const before = all
+    for (const { datasetId } of datasets) {
+      const selection = authorNow({ datasetId, platform, externalAuthorId })
+      const documents = await erasuresOf(bench).count(selection)
+      if (documents === 0) continue
+      all += documents
+      targets.push({ selection })
+      rows.push({ dataset: datasetId, platform, author: externalAuthorId, documents: String(documents) })
+    }
+    if (all === before) context.warn(`found no documents by ${quoted(name)}`)
+  }
+  if (all === 0) throw new TidemarkError('not_found', 'found no documents by these authors in any dataset')
+  context.say(alignedTable(rows, ''))
+  if (!(await isAgreed(context, `${counted(all, 'document')} by these authors`, options))) return
+  for (const target of targets) await eraseNow(context, bench, target, options)
+}
+
+async function eraseNow(
+  context: Context,
+  bench: Workbench,
+  { selection, deletesDataset = false }: Target,
+  { tombstones, purgeArtifacts = false }: EraseOptions,
+): Promise<void> {
+  const keepTombstones = tombstones && !deletesDataset
+  const requested = { selection, deletesDataset, mustExist: 'documentIds' in selection, keepTombstones, purgeArtifacts }
+  await finish(context, bench, await erasuresOf(bench).begin(commandLineActor, requested))
+}
+
+/** Does the part that needs no server. */
 async function finish(context: Context, { store: { erasures } }: Workbench, { erasureId }: Erasure): Promise<void> {
   const bar = new Progress()
   let hidden = 0

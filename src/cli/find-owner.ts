@@ -1,17 +1,17 @@
-import { TidemarkError } from '../errors.ts'
 import type { Application, Collector, Key, OperatorStore } from '../operator/operator-store.ts'
-import { quoted } from '../quoted.ts'
+import { TidemarkError } from '../platform/errors.ts'
+import { quoted } from '../platform/quoted.ts'
 
 type Reading = Omit<OperatorStore, 'commit'>
 
-/** By its id, or by its name where no other has the same. */
+/** Finds it by its id, or by its name if that is unique. */
 export const findApplication = async (read: Reading, idOrName: string): Promise<Application> =>
   only(await read.applications(), 'application', (one) => one.applicationId, idOrName, 'tidemark app list')
 
 export const findCollector = async (read: Reading, idOrName: string): Promise<Collector> =>
   only(await read.collectors(), 'collector', (one) => one.collectorId, idOrName, 'tidemark collector list')
 
-/** A name is that of the one that still works: others of that name may have been revoked. */
+/** A name stands for the token that is still valid: revoked ones may have had the same name. */
 export function findToken(tokens: readonly Key[], idOrName: string): Key {
   const candidates = tokens
     .filter(({ keyId, revokedAt }) => keyId === idOrName || revokedAt === null)
@@ -38,7 +38,7 @@ function only<T extends { readonly name: string }>(
   )
 }
 
-/** What is allowed, but hardly meant: a dataset that is not there, a name that another has. */
+/** Notes for input that is allowed but probably a mistake: a missing dataset, or a name that is taken. */
 export async function doubtsAbout(
   read: Reading,
   { name, datasets, others }: { name: string; datasets: readonly string[]; others: readonly { name: string }[] },
@@ -51,7 +51,7 @@ export async function doubtsAbout(
     doubts.push(`note: there is no dataset ${unknown.join(', ')} yet; ${there}`)
   }
   if (others.some((one) => one.name === name)) {
-    doubts.push(`note: another one has the name ${quoted(name)} too: only their IDs differ`)
+    doubts.push(`note: the name ${quoted(name)} is already in use: only the IDs differ`)
   }
   return doubts
 }

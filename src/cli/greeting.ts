@@ -1,38 +1,41 @@
-import { dayMs, formatTime } from '../time.ts'
+import { dayMs, formatTime } from '../platform/time.ts'
 
 export interface Greeted {
   readonly address: string
-  /** Of a consumer of the sample data. */
+  /** An application key for the sample data. */
   readonly key: string
   readonly sampleSince: number
-  /** Signs in with that key, once. */
+  /** The data folder, or null if there is none. */
+  readonly dataDir: string | null
+  /** A code that signs in with that key, once. */
   readonly signInCode: string
 }
 
 export const signInAddress = ({ address, signInCode }: Pick<Greeted, 'address' | 'signInCode'>): string =>
-  // Behind the #: browsers send it to nobody, and it is in no log.
+  // After the #: browsers do not send it to servers, so it is in no log.
   `${address}/sign-in#${signInCode}`
 
 export function greeting(greeted: Greeted): string {
-  const { address, key, sampleSince } = greeted
+  const { address, key, sampleSince, dataDir } = greeted
+  const kept = dataDir === null ? '' : ` in ${dataDir}, where other commands find it with --data-dir`
   return `
   Open the sample in a browser; this address signs you in, once, within an hour:
     ${signInAddress(greeted)}
 
-  A consumer key for the sample data: ${key}
+  An application key for the sample data: ${key}
 
   Three commands to try:
 ${linesToTry(address, key, sampleSince)
   .map((line) => `    ${line}`)
   .join('\n')}
 
-  Ctrl-C stops it; the data stays.
+  Ctrl-C stops it; the data stays${kept}.
 `
 }
 
 /**
- * The listing shows what came in within a day unless it is told otherwise: a window around the load shows the sample on
- * any later day too. It is as long as one may be, because the load may have been stopped and done later.
+ * Browse lists the last day by default. A window around the load also shows the sample on any later day. It has the
+ * greatest allowed length, because a load may be stopped and resumed later.
  */
 function linesToTry(address: string, key: string, sampleSince: number): readonly string[] {
   const authorized = `-H 'Authorization: Bearer ${key}'`

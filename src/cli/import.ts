@@ -2,11 +2,11 @@ import { access, constants, stat } from 'node:fs/promises'
 import { getPriority, setPriority } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Command } from 'commander'
-import { TidemarkError } from '../errors.ts'
-import { fileFault } from '../file-fault.ts'
+import type { IndexSource } from '../indexing/index-source.ts'
 import type { ImportProgress } from '../ingest/import-file.ts'
 import { Pace } from '../ingest/pace.ts'
-import type { IndexSource } from '../search/index-source.ts'
+import { TidemarkError } from '../platform/errors.ts'
+import { fileFault } from '../platform/file-fault.ts'
 import { indexHomeOf } from '../storage/index-homes.ts'
 import type { Context } from './context.ts'
 import { printableOnOneLine } from './printable.ts'
@@ -39,12 +39,12 @@ export function importCommand(program: Command, context: Context): void {
             total: progress.totalBytes,
             text: summary(file, progress, Date.now() - startedAt),
           })
-          // Standard input cannot be gone on with: a signal ends that at once, as it does any command.
+          // Standard input cannot be resumed, so a signal ends the import at once, as with any command.
           const stop = path === null ? null : new StopBySignal()
           const source = { path, position, refused: refusedPath }
           const report = (progress: ImportProgress): void => {
             if (progress.lines > 0) bar.show(line(progress))
-            stop?.throwIfAsked(progress)
+            stop?.throwIfRequested(progress)
           }
           const result = await importFile(source, ingest, report, pace)
             .catch((error: unknown) => {
@@ -73,19 +73,22 @@ export function importCommand(program: Command, context: Context): void {
     })
 }
 
-/** Of 19. What a server does of its own accord, such as merging, is as patient; the model is more so. */
+/**
+ * The niceness, of at most 19. Background work of a server, such as merging, has the same; the model has a higher one.
+ */
 const nice = 10
 
 /**
- * A server that runs beside it makes searchable what comes in, and answers: that goes before reading more. Only this thread is
- * patient. The one that writes, started already, has the store's write lock, which others wait for.
+ * A server beside this import makes documents searchable and answers requests, which goes before reading more. Only
+ * this thread gets a lower priority: the writer thread, which has already started, holds the store's write lock, and
+ * others wait for that.
  */
 function giveWay(): void {
-  // Elsewhere a priority is that of the whole process.
+  // Elsewhere a priority applies to the whole process.
   if (process.platform === 'linux' && getPriority() < nice) setPriority(nice)
 }
 
-/** What a running server has made searchable is read beside it: from the data folder, or from the cluster. */
+/** Reads beside a running server how much it has indexed: from the data folder, or from the cluster. */
 async function paceOf(context: Context, source: Pick<IndexSource, 'instance' | 'newestRevision'>): Promise<Pace> {
   const home = indexHomeOf(context.config(), await source.instance())
   const look = async () => {
@@ -96,7 +99,7 @@ async function paceOf(context: Context, source: Pick<IndexSource, 'instance' | '
   return new Pace({ look }, { now: () => performance.now(), pause: delay })
 }
 
-/** Before a store is made for it. */
+/** Fails before a store is created for unreadable files. */
 async function refuseUnreadable(files: readonly string[]): Promise<void> {
   for (const file of files.filter((one) => one !== '-')) {
     try {
@@ -117,11 +120,11 @@ class StoppedImport extends Error {
   }
 }
 
-/** The first signal lets the portion in hand come to its end; a second one ends at once. */
+/** The first signal lets the current portion finish; the second ends the process at once. */
 class StopBySignal implements Disposable {
-  #asked = false
+  #isStopRequested = false
   readonly #ask = (): void => {
-    this.#asked = true
+    this.#isStopRequested = true
     this[Symbol.dispose]()
   }
 
@@ -129,8 +132,8 @@ class StopBySignal implements Disposable {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, this.#ask)
   }
 
-  throwIfAsked(progress: ImportProgress): void {
-    if (this.#asked) throw new StoppedImport(progress)
+  throwIfRequested(progress: ImportProgress): void {
+    if (this.#isStopRequested) throw new StoppedImport(progress)
   }
 
   [Symbol.dispose](): void {

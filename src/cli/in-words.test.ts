@@ -1,15 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ConfigError } from '../config.ts'
-import { TidemarkError } from '../errors.ts'
+import { TidemarkError } from '../platform/errors.ts'
+import { ConfigError } from '../settings/config.ts'
 import { NewerStoreError } from '../storage/open-store.ts'
 import { inWords } from './in-words.ts'
 
 const system = (fields: object): Error => Object.assign(new Error('raw words'), fields)
 
+const sqlite = (errcode: number): Error => system({ code: 'ERR_SQLITE_ERROR', errcode })
+
 const cases: [string, unknown, number, RegExp][] = [
   ['settings', new ConfigError(['A is wrong', 'B is wrong']), 2, /^A is wrong\nB is wrong$/],
-  ['a newer store', new NewerStoreError(9, 8), 2, /newer version/],
+  ['a newer store', new NewerStoreError(9, 8), 2, /newer version.*restore/],
   ['bad input', new TidemarkError('invalid_request', 'name must be a text'), 2, /^name must be a text$/],
   ['something missing', new TidemarkError('not_found', 'there is no key'), 1, /^there is no key$/],
   [
@@ -37,7 +39,33 @@ const cases: [string, unknown, number, RegExp][] = [
     2,
     /^TIDEMARK_DATA_DIR is "\/d".*EACCES/,
   ],
-  ['a broken database', system({ code: 'ERR_SQLITE_ERROR' }), 1, /cannot be used: raw words; restore/],
+  [
+    'a file of another user',
+    system({ code: 'EACCES', syscall: 'stat', path: '/d/f' }),
+    1,
+    /^\/d\/f cannot be used \(EACCES\): run this as the user that it belongs to, or give this user permission/,
+  ],
+  [
+    'a file that cannot be changed',
+    system({ code: 'EROFS', syscall: 'open', path: '/f' }),
+    1,
+    /\/f .*mounted read-only$/,
+  ],
+  [
+    'a damaged database',
+    sqlite(11),
+    1,
+    /cannot be used: raw words; restore a backup \(tidemark restore FOLDER --force/,
+  ],
+  ['no database', sqlite(26), 1, /cannot be used: raw words; restore a backup/],
+  ['a database without permission', sqlite(3), 1, /raw words; give this user read and write permission/],
+  ['a locked database', sqlite(5 + 256), 1, /raw words; another process holds it: wait/],
+  ['a locked table', sqlite(6), 1, /raw words; another process holds it: wait/],
+  ['a read-only database', sqlite(8 + 256 * 5), 1, /raw words; give this user .* not mounted read-only$/],
+  ['a disk that fails', sqlite(10 + 256), 1, /raw words; the disk cannot read or write it/],
+  ['a disk without room', sqlite(13), 1, /raw words; free up space/],
+  ['a database that cannot be opened', sqlite(14), 1, /raw words; make sure that it is a file, .* not mounted/],
+  ['a query that fails', sqlite(1), 1, /raw words; this is a defect/],
   ['anything else', system({}), 1, /^raw words$/],
   ['no error at all', 'a text', 1, /^a text$/],
 ]
@@ -47,5 +75,6 @@ for (const [name, error, exitCode, message] of cases) {
     const words = inWords(error)
     assert.equal(words.exitCode, exitCode)
     assert.match(words.message, message)
+    assert.equal(/restore/.test(words.message), /restore/.test(message.source))
   })
 }

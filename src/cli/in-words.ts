@@ -1,7 +1,8 @@
-import { ConfigError } from '../config.ts'
-import { storeFile } from '../data-folder.ts'
-import { TidemarkError } from '../errors.ts'
+import { storeFile } from '../platform/data-folder.ts'
+import { TidemarkError } from '../platform/errors.ts'
+import { ConfigError } from '../settings/config.ts'
 import { UnusableStoreError } from '../storage/open-store.ts'
+import { adviceOtherThanRestore, isSqliteError } from '../storage/sqlite-advice.ts'
 
 /** Exit codes: 0 done, 1 failed, 2 the command, its arguments or a setting were wrong. */
 export const exitFailed = 1
@@ -12,7 +13,15 @@ const blamesSettings = [ConfigError, UnusableStoreError]
 const isStorageFull = (error: unknown): boolean =>
   ['storage_full', 'ENOSPC'].includes((error as { code?: string } | null)?.code ?? '')
 
-/** A sentence, not a stack: what the operator can act on. What a setting is to blame for says so by its name. */
+const ofAnotherUser = 'run this as the user that it belongs to, or give this user permission for it and for its folders'
+/** The file is intact in each of these cases. */
+const whyClosed: Readonly<Record<string, string>> = {
+  EACCES: ofAnotherUser,
+  EPERM: ofAnotherUser,
+  EROFS: 'its disk is mounted read-only',
+}
+
+/** A sentence that an operator can act on, not a stack. If a setting is to blame, it names the setting. */
 export function inWords(error: unknown): { readonly message: string; readonly exitCode: number } {
   if (blamesSettings.some((kind) => error instanceof kind)) {
     return { message: (error as Error).message, exitCode: exitMisused }
@@ -49,10 +58,16 @@ export function inWords(error: unknown): { readonly message: string; readonly ex
       'it must be a host name or address of this machine',
     )
   }
-  if (known.code === 'ERR_SQLITE_ERROR') {
-    const message = `the database ${storeFile} in the data folder cannot be used: ${known.message}`
+  const closed = known.path === undefined ? undefined : whyClosed[known.code ?? '']
+  if (closed !== undefined) {
+    return { message: `${known.path} cannot be used (${known.code}): ${closed}`, exitCode: exitFailed }
+  }
+  if (isSqliteError(error)) {
+    const advice =
+      adviceOtherThanRestore(error) ??
+      'restore a backup (tidemark restore FOLDER --force), or set TIDEMARK_DATA_DIR to another folder'
     return {
-      message: `${message}; restore a backup (tidemark restore FOLDER --force), or set TIDEMARK_DATA_DIR to another folder`,
+      message: `the database ${storeFile} in the data folder cannot be used: ${error.message}; ${advice}`,
       exitCode: exitFailed,
     }
   }

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { rotationGraceSecondsDefault } from '../operator/operator.ts'
-import type { Key } from '../operator/operator-store.ts'
-import { formatTime } from '../time.ts'
+import type { Key, OperatorStore } from '../operator/operator-store.ts'
+import { formatTime } from '../platform/time.ts'
 import { checkInput } from './check-input.ts'
 import type { Context } from './context.ts'
 import { expiresOption } from './expires-option.ts'
@@ -19,10 +19,12 @@ export function key(program: Command, context: Context): void {
         const ownerId =
           options.app === undefined ? null : (await findApplication(operator.read, options.app)).applicationId
         const keys = await operator.keys(ownerId === null ? {} : { ownerId })
+        const owners = await ownerNames(operator.read)
         const rows = keys.map((one) => ({
           key: one.keyId,
-          of: one.owner.id,
           name: one.name ?? '',
+          of: one.owner.id,
+          'name of owner': owners.get(one.owner.id) ?? '(deleted)',
           starts: `${one.prefix}…`,
           state: keyState(one),
           expires: one.expiresAt === null ? 'never' : formatTime(one.expiresAt),
@@ -33,13 +35,13 @@ export function key(program: Command, context: Context): void {
     )
   command
     .command('create')
-    .description('Create a consumer key and print it once.')
+    .description('Create an application key and print it once.')
     .argument('<application>', 'its ID or name')
     .option('--name <name>', 'a name for the key')
     .addOption(expiresOption())
     .action((application: string, options: { name?: string; expires?: number }) =>
       withInstance(context, async ({ operator }) => {
-        await checkInput('KeyInput', options.name === undefined ? {} : { name: options.name })
+        checkInput('KeyInput', options.name === undefined ? {} : { name: options.name })
         const key = { name: options.name ?? null, expiresAt: options.expires ?? null }
         const { applicationId } = await findApplication(operator.read, application)
         const made = await operator.createKey(commandLineActor, applicationId, key)
@@ -68,12 +70,21 @@ export function key(program: Command, context: Context): void {
     )
     .action((id: string, options: { grace: number }) =>
       withInstance(context, async ({ operator }) => {
-        await checkInput('RotateInput', { grace_seconds: options.grace })
+        checkInput('RotateInput', { grace_seconds: options.grace })
         const made = await operator.rotateKey(commandLineActor, id, options.grace)
         context.say(`key ${made.keyId}, shown only once: ${made.secret}`)
         context.say(`${id} works until ${formatTime(made.oldExpiresAt)}`)
       }),
     )
+}
+
+/** The names of applications and collectors by their IDs. */
+async function ownerNames(read: Pick<OperatorStore, 'applications' | 'collectors'>): Promise<Map<string, string>> {
+  const [applications, collectors] = await Promise.all([read.applications(), read.collectors()])
+  return new Map([
+    ...applications.map(({ applicationId, name }) => [applicationId, name] as const),
+    ...collectors.map(({ collectorId, name }) => [collectorId, name] as const),
+  ])
 }
 
 export function keyState({ revokedAt, expiresAt }: Pick<Key, 'revokedAt' | 'expiresAt'>): string {

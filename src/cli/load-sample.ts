@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises'
-import type { Instance } from '../compose.ts'
-import { TidemarkError } from '../errors.ts'
+import type { Instance } from '../compose/compose.ts'
 import type { IncomingDocument } from '../ingest/content-store.ts'
 import { checkDocument } from '../ingest/document-input.ts'
 import { type InstanceFile, planInstance } from '../operator/instance-file.ts'
 import type { Operator } from '../operator/operator.ts'
 import type { Application } from '../operator/operator-store.ts'
-import { dayMs } from '../time.ts'
+import { TidemarkError } from '../platform/errors.ts'
+import { dayMs } from '../platform/time.ts'
 import { readInstanceFile } from './apply-file.ts'
 
 const sample = new URL('../../sample/', import.meta.url)
@@ -16,7 +16,10 @@ const keyDays = 30
 
 type Loaded = Pick<Instance, 'operator' | 'ingest' | 'store'>
 
-/** The sample is for an instance of its own: in one with other data it would rename datasets, and its key would read them. */
+/**
+ * The sample needs an instance of its own: in one with other data it would rename datasets, and its key could read
+ * them.
+ */
 export async function refuseOtherData({ operator: { read }, store }: Omit<Loaded, 'ingest'>): Promise<void> {
   const [{ name }] = (await sampleFile()).applications as [{ name: string }]
   const applications = await read.applications()
@@ -32,15 +35,15 @@ export async function refuseOtherData({ operator: { read }, store }: Omit<Loaded
 const sampleFile = (): Promise<InstanceFile> => readInstanceFile(new URL('instance.yaml', sample))
 
 /**
- * Loads the sample into an empty store, unless a signal comes before. Gives the number of new documents. All of them are
- * written in one transaction: a start that is killed leaves the whole sample or none of it, never a part that the next
+ * Loads the sample into an empty store, unless a signal comes first. Returns the number of new documents. One
+ * transaction writes all of them, so a killed start leaves the whole sample or none of it, never a part that the next
  * start would take for the whole.
  */
 export async function loadSample(instance: Loaded, signal: AbortSignal): Promise<number> {
   const plan = await planInstance(await meant(await sampleFile(), instance.operator.read), instance.operator.read)
   await instance.operator.commit(actor, plan.changes)
   if ((await instance.store.changes.state()).newest > 0) return 0
-  // The second file holds later versions and metrics of some documents of the first.
+  // The second file has later versions and metrics of some documents of the first.
   const documents = [...(await documentsOf('documents.ndjson')), ...(await documentsOf('updates.ndjson'))]
   if (signal.aborted) return 0
   const results = await instance.ingest.submit(documents)
@@ -56,7 +59,10 @@ async function documentsOf(file: string): Promise<IncomingDocument[]> {
   })
 }
 
-/** A key for this start. The server is up by now, so an administrator may have deleted what it would read: `not_found`. */
+/**
+ * Creates a key for this start. The server is already up, so an administrator may have deleted the sample: then it
+ * throws `not_found`.
+ */
 export async function keyToSample({
   operator,
 }: Pick<Loaded, 'operator'>): Promise<{ key: string; sampleSince: number }> {
@@ -71,8 +77,8 @@ export async function keyToSample({
 }
 
 /**
- * Only hashes are kept, so an earlier key cannot be shown again: each start has its own. Those of earlier starts that
- * nobody has used are revoked; one that is in use goes on.
+ * Only hashes are stored, so an earlier key cannot be shown again and each start creates its own. Unused keys of
+ * earlier starts are revoked; used ones stay valid.
  */
 async function keyOfThisStart(operator: Operator, applicationId: string): Promise<string> {
   const unused = (await operator.read.keys({ ownerId: applicationId })).filter(
@@ -86,12 +92,12 @@ async function keyOfThisStart(operator: Operator, applicationId: string): Promis
   return (await operator.createKey(actor, applicationId, { name: keyName, expiresAt })).secret
 }
 
-/** Of several applications of a name the sample's is the oldest: whoever tried things out may have made the others. */
+/** If several applications have the same name, the sample's is the oldest: later ones may come from experiments. */
 async function meant(file: InstanceFile, read: Operator['read']): Promise<InstanceFile> {
   const there = await read.applications()
-  const applications = file.applications?.map((wanted) => {
-    const found = oldest(there, wanted.name)
-    return found === undefined ? wanted : { ...wanted, application_id: found.applicationId }
+  const applications = file.applications?.map((described) => {
+    const found = oldest(there, described.name)
+    return found === undefined ? described : { ...described, application_id: found.applicationId }
   })
   return { ...file, ...(applications === undefined ? {} : { applications }) }
 }

@@ -9,7 +9,7 @@ const logger = JSON.stringify(new URL('./logger.ts', import.meta.url).href)
 const run = (program: string): ChildProcessWithoutNullStreams =>
   spawn(process.execPath, ['--input-type=module-typescript', '-e', program])
 
-test('what Node warns of is a line of the log, and nothing else is printed', async () => {
+test('a warning of Node is a line of the log, and nothing else is printed', async () => {
   const child = run(`
     import { logWarnings, makeLogger } from ${logger}
     logWarnings(makeLogger({ logLevel: 'info' }))
@@ -23,7 +23,7 @@ test('a line that is said while another is being written is written too, though 
   const child = run(`
     import { makeLogger } from ${logger}
     const log = makeLogger({ logLevel: 'info' })
-    // More than a pipe holds: it is being written until somebody reads.
+    // More than a pipe holds: the write is pending until the other side reads.
     log.info('x'.repeat(1_000_000))
     log.info('the last line')
     setTimeout(() => console.log('its time to be written is over'), 500)
@@ -43,7 +43,7 @@ test('all that was said before the process ends is written, in its order', async
   const child = run(`
     import { makeLogger } from ${logger}
     const log = makeLogger({ logLevel: 'info' })
-    // Some of it is being written already when the process ends.
+    // Some of it is being written when the process ends.
     for (let i = 0; i < 1000; i++) log.info({ i }, 'x'.repeat(100))
     process.exit()
   `)
@@ -54,15 +54,15 @@ test('all that was said before the process ends is written, in its order', async
   )
 })
 
-test('a reader that is slow has all lines whole, where the process waits for it before it ends', async () => {
+test('a slow reader gets all lines whole if the process waits for it at its end', async () => {
   const child = run(`
     import { allWritten, makeLogger } from ${logger}
     const log = makeLogger({ logLevel: 'info' })
-    // Whoever has asked for this stream gets parts of what he writes to a pipe that is nearly full.
+    // With this stream, a write to a nearly full pipe is split.
     process.stderr.on('error', () => {})
     // Far more than a pipe holds.
     for (let i = 0; i < 4_000; i++) log.info({ i }, 'x'.repeat(100))
-    // By then it is full, and what is being written waits for room.
+    // By then the pipe is full, and the write waits for room.
     await new Promise((resolve) => setTimeout(resolve, 200))
     console.log('it is full')
     await allWritten(log)
@@ -90,14 +90,14 @@ test('a reader that stopped reading does not keep the process from its end', asy
   assert.deepEqual(await once(child, 'exit'), [7, null])
 })
 
-test('a process whose log cannot be written goes on, and ends when it is told to', {
+test('a process whose log cannot be written goes on, and ends on request', {
   skip: !existsSync('/dev/full'),
 }, async () => {
   const full = openSync('/dev/full', 'w')
   const program = `
     import { makeLogger } from ${logger}
     const log = makeLogger({ logLevel: 'info' })
-    // Each is more than is held back: the next one comes when the one before has failed.
+    // Each is larger than the buffer, so the next write starts after the previous one has failed.
     for (let i = 0; i < 5; i++) {
       log.info('x'.repeat(20_000))
       await new Promise((resolve) => setTimeout(resolve, 20))

@@ -1,19 +1,19 @@
 import { type DestinationStream, type Logger, pino, stdSerializers } from 'pino'
-import type { Config } from '../config.ts'
+import type { Config } from '../settings/config.ts'
 
-/** Lines are written together, so many characters at a time or what there is after this long. */
+/** Lines are written in batches: after this many characters or this time. */
 const writeAfterMs = 100
 const writeFromCharacters = 16_000
 
-/** What waits to be written beyond this is lost: a disk that is full, or a reader that is slow, must not fill the memory. */
+/** Lines beyond this many waiting bytes are dropped: a full disk or a slow reader must not exhaust memory. */
 const waitingBytesMax = 4_000_000
 
-/** When the process is to end, a reader that takes nothing for so long is not waited for. */
+/** At exit, a reader that accepts nothing for this long is not waited for. */
 const silentReaderMs = 2000
 
 const nothing = (): undefined => undefined
 
-/** What an error says, where it was thrown and of what. Other fields of it can hold a row of the database. */
+/** Keeps type, message and stack of an error. Other fields can hold a row of the database. */
 function saidOf(error: unknown): unknown {
   if (!(error instanceof Error)) return String(error)
   const { type, message, stack, code } = stdSerializers.err(error) as ReturnType<typeof stdSerializers.err> & {
@@ -23,9 +23,9 @@ function saidOf(error: unknown): unknown {
 }
 
 /**
- * JSON lines on standard error. Bodies, queries and credentials are never handed to it; that these names come out empty
- * is a second lock (pino's redaction by path does the same for ten times the CPU). What is still held back is written
- * at the end of the process, unless it is killed.
+ * Writes JSON lines to standard error. Bodies, queries and credentials are never logged; blanking these field names is
+ * a second safeguard (pino's redaction by path does the same at ten times the CPU). Buffered lines are written when the
+ * process ends, unless it is killed.
  */
 export function makeLogger(config: Config): Logger {
   return pino(
@@ -39,23 +39,23 @@ export function makeLogger(config: Config): Logger {
 }
 
 /**
- * Resolves when all is written that was said, however slowly that is read, or when its reader takes no more. Then the rest is
- * lost: to write it beside what is still under way would mix the lines, and who stopped reading must not keep the process.
+ * Resolves when all lines are written, however slowly they are read, or when the reader accepts no more. Then the rest
+ * is dropped: writing it beside a pending write would mix lines, and a stopped reader must not keep the process alive.
  */
 export const allWritten = (log: Logger): Promise<void> => new Promise((resolve) => log.flush(() => resolve()))
 
-/** What Node warns of is a line like any other: who reads the log reads JSON. */
+/** Logs Node's warnings as JSON lines too. */
 export function logWarnings(log: Logger): void {
   process.removeAllListeners('warning')
   process.on('warning', (warning) => log.warn({ err: warning }, 'Node warns'))
 }
 
 /**
- * Lines are held here, in one text that is only added to. The stream would count the bytes of all that it holds with every
- * line, for which the text is put together anew: a tenth of what a small request costs. Its own way to write now and then would wake
- * the process ten times a second though nothing was said. What comes while it is writing it writes right after.
+ * Buffers lines in one string that only grows. The stream would count the bytes of its whole buffer for every line,
+ * which costs a tenth of a small request, and its own flush interval would wake an idle process ten times a second.
+ * Lines that arrive during a write are written right after it.
  *
- * Where nothing can be written, as on a full disk, the process goes on, and tries again with the next lines.
+ * If a write fails, for example on a full disk, the process goes on and tries again with the next lines.
  */
 function standardError(): DestinationStream {
   const stream = pino.destination({ fd: 2, sync: false, minLength: 0, maxLength: waitingBytesMax })
@@ -63,7 +63,7 @@ function standardError(): DestinationStream {
   let held = ''
   let isDue = false
   let isWriting = false
-  /** What is still here when the process ends is left. */
+  /** True when the remaining lines are dropped at exit. */
   let isGivenUp = false
   stream.on('error', () => {
     isGivenUp = true
@@ -116,9 +116,9 @@ function standardError(): DestinationStream {
       stream.once('drain', end)
       stream.once('error', end)
     },
-    /** Called at the end of the process, when nothing can be written beside it any more. */
+    /** Called at exit, when no other write can run. */
     flushSync(): void {
-      // The stream would try again for ever.
+      // The stream would retry forever.
       if (isGivenUp) return
       flushSync.call(stream)
       pino.destination({ fd: 2, sync: true }).write(held)

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { composeWorkbench } from '../compose-workbench.ts'
+import { composeWorkbench } from '../compose/compose-workbench.ts'
 import type { Context } from './context.ts'
 
 export function migrate(program: Command, context: Context): void {

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { ConsumerClient, RefusedByServer } from '../mirror/consumer-client.ts'
-import type { MirrorNews } from '../mirror/keep-copy.ts'
+import type { MirrorProgress } from '../mirror/keep-copy.ts'
 import type { Difference } from '../mirror/verify-copy.ts'
 import type { Context } from './context.ts'
 import { duration, Progress } from './progress.ts'
@@ -19,7 +19,7 @@ export function mirror(program: Command, context: Context): void {
     .command('mirror')
     .description('Keep a copy of everything an application may read, through the public API.')
     .requiredOption('--url <url>', 'address of the server')
-    .option('--key <key>', 'a consumer key (default: TIDEMARK_KEY, which other users of the machine cannot see)')
+    .option('--key <key>', 'an application key (default: TIDEMARK_KEY, which other users of the machine cannot see)')
     .requiredOption('--to <copy>', 'FILE.sqlite, postgres://… or a folder for Parquet files')
     .option('--once', 'exit when the copy is up to date (default: keep following)')
     .option(
@@ -28,7 +28,7 @@ export function mirror(program: Command, context: Context): void {
     )
     .action(async (options: MirrorOptions) => {
       const key = options.key ?? context.environment.TIDEMARK_KEY
-      if (!key) return program.error('error: no consumer key: set TIDEMARK_KEY or use --key')
+      if (!key) return program.error('error: no application key: set TIDEMARK_KEY or use --key')
       if (!/^https?:$/.test(URL.parse(options.url)?.protocol ?? '')) {
         return program.error('error: --url must be an address such as http://127.0.0.1:8080')
       }
@@ -37,9 +37,10 @@ export function mirror(program: Command, context: Context): void {
       try {
         await run(context, { ...options, key }, ended.signal)
       } catch (error) {
-        // Asked to end, it ends: what is saved is whole.
+        // A signal is a normal end: the saved copy is consistent.
         if (ended.signal.aborted) return
-        // What the system says is of the copy, not of an instance on this machine; its address may hold a password.
+        // A system error is about the copy, not about an instance on this machine. The copy's address may hold a
+        // password.
         const { code, message } = error as NodeJS.ErrnoException
         const isOfCopy = code !== undefined && !(error instanceof RefusedByServer)
         throw isOfCopy ? new Error(`the copy cannot be used: ${message}`, { cause: error }) : error
@@ -54,7 +55,7 @@ async function run(context: Context, options: MirrorOptions & { key: string }, a
   try {
     const say = (line: string): void => context.warn(line)
     const client = new ConsumerClient({ server: options.url, key: options.key, aborted, say })
-    const follow = (tell: (news: MirrorNews) => void, once: boolean) => keepCopy({ client, copy, tell }, once)
+    const follow = (tell: (report: MirrorProgress) => void, once: boolean) => keepCopy({ client, copy, tell }, once)
     await follow(inWords(context), options.once === true || options.verify === true)
     if (options.verify !== true) return
     const { verifyCopy } = await import('../mirror/verify-copy.ts')
@@ -76,25 +77,25 @@ async function run(context: Context, options: MirrorOptions & { key: string }, a
   }
 }
 
-/** A bar while everything is exported, then how far behind the copy is. */
-function inWords(context: Context): (news: MirrorNews) => void {
+/** Shows a bar during the export, then how far the copy is behind. */
+function inWords(context: Context): (report: MirrorProgress) => void {
   let progress = new Progress()
   let isInStep = false
-  return (news) => {
-    if (news.about === 'anew') {
-      context.warn(`starting over: ${news.why}`)
+  return (report) => {
+    if (report.about === 'restart') {
+      context.warn(`starting over: ${report.why}`)
       progress = new Progress()
-    } else if (news.about === 'export') {
-      const { documents, total } = news
+    } else if (report.about === 'export') {
+      const { documents, total } = report
       const state = { done: documents, total, text: `exported: ${documents} documents` }
       if (documents === total) progress.end(state)
       else progress.show(state)
-    } else if (news.about === 'follow') {
+    } else if (report.about === 'follow') {
       isInStep = false
       progress.show({
         done: 0,
         total: null,
-        text: `followed: ${news.events} events, ${duration(news.behindMs)} behind`,
+        text: `followed: ${report.events} events, ${duration(report.behindMs)} behind`,
       })
     } else if (!isInStep) {
       isInStep = true

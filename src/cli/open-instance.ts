@@ -1,8 +1,8 @@
-import { compose, type Instance } from '../compose.ts'
-import type { Config } from '../config.ts'
+import { compose, type Instance } from '../compose/compose.ts'
+import type { Config } from '../settings/config.ts'
 import { allWritten, logWarnings, makeLogger } from './logger.ts'
 
-/** Loaded when a server is started, and not to say which commands and settings there are. */
+/** Loaded only to start a server, not to list commands and settings. */
 export async function openInstance(config: Config): Promise<Instance> {
   const log = makeLogger(config)
   logWarnings(log)

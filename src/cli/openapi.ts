@@ -10,8 +10,8 @@ export function openapi(program: Command, context: Context): void {
     .description('Print the OpenAPI 3.1 description.')
     .action(async () => {
       const { pino } = await import('pino')
-      const { compose } = await import('../compose.ts')
-      // The description comes from the routes, and routes want a store: an empty one, gone afterwards.
+      const { compose } = await import('../compose/compose.ts')
+      // The description comes from the routes, which need a store: a temporary empty one.
       const folder = await mkdtemp(join(tmpdir(), 'tidemark-openapi-'))
       try {
         const instance = await compose(

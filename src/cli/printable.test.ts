@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { printable, printableOnOneLine } from './printable.ts'
 
-test('what cannot be seen, or changes what is seen, is printed as an escape', () => {
+test('characters that are invisible, or change the display, are printed as escapes', () => {
   const unseen = [0x00, 0x07, 0x08, 0x0d, 0x1b, 0x7f, 0x85, 0x9b, 0xad, 0x61c, 0x200b, 0x200d, 0x200f]
   unseen.push(0x2028, 0x2029, 0x202e, 0x2060, 0x2066, 0x2069, 0xfeff)
   for (const code of unseen) {

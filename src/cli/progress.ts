@@ -1,8 +1,8 @@
 import { printableOnOneLine } from './printable.ts'
 
 /**
- * A progress line on standard error: rewritten in place on a terminal, a line every few seconds elsewhere (so that logs
- * stay readable).
+ * A progress line on standard error: rewritten in place on a terminal, and a new line every few seconds elsewhere, so
+ * that logs stay readable.
  */
 const terminalEveryMs = 100
 const elsewhereEveryMs = 5000
@@ -10,7 +10,7 @@ const barWidth = 24
 
 export interface ProgressState {
   readonly done: number
-  /** null where it is not known, as for standard input. */
+  /** null if unknown, as for standard input. */
   readonly total: number | null
   readonly text: string
 }
@@ -31,7 +31,7 @@ export class Progress {
     this.#write(progressLine(state, now - this.#startedAt))
   }
 
-  /** The last line, always shown. */
+  /** Shows the last line in any case. */
   end(state: ProgressState): void {
     this.#write(progressLine(state, Date.now() - this.#startedAt))
     if (this.#stream.isTTY) this.#stream.write('\n')

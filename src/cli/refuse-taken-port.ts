@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
-import type { Config } from '../config.ts'
+import type { Config } from '../settings/config.ts'
 
 /**
- * Rejects where nobody could listen, as listening would. Tried before anything is opened or made: a new folder, an admin
- * token that is shown once, or a store that is brought up to date would be for nothing.
+ * Rejects, as listening would, if the port cannot be used. Checked before anything is opened or created: a new folder,
+ * an admin token that is shown once, or an upgraded store would be for nothing.
  */
 export async function refuseTakenPort({ host, port }: Pick<Config, 'host' | 'port'>): Promise<void> {
   if (port === 0) return

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
-import { rebuildIndex } from '../search/rebuild-index.ts'
+import { rebuildIndex } from '../indexing/rebuild-index.ts'
 import { indexHomeOf } from '../storage/index-homes.ts'
+import { buildingElection } from '../storage/open-store.ts'
 import type { Context } from './context.ts'
 import { Progress } from './progress.ts'
 import { withInstance } from './with-workbench.ts'
@@ -12,8 +13,11 @@ export function reindex(program: Command, context: Context): void {
     .action(() =>
       withInstance(
         context,
-        async ({ store }) => {
+        async ({ store, elected }) => {
           const home = indexHomeOf(context.config(), await store.indexSource.instance())
+          // If no server of this version runs yet, servers of another version keep the index while this process leads
+          // the election.
+          if (home.version !== null) await elected(buildingElection(home.version))
           const bar = new Progress()
           const startedAt = Date.now()
           const line = (documents: number): string =>
@@ -33,7 +37,7 @@ export function reindex(program: Command, context: Context): void {
             )
           }
         },
-        // Readers see the file as memory.
+        // Readers map the file into memory.
         'many',
       ),
     )

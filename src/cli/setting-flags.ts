@@ -1,7 +1,10 @@
 import { type Command, Option } from 'commander'
-import { environmentName, settingHelp } from '../config.ts'
+import { environmentName, settingHelp } from '../settings/config.ts'
 
-/** Adds every setting as a flag of a command that serves; the flags win over the environment. `--data-dir` is one of every command. */
+/**
+ * Adds every setting as a flag of a command that serves. Flags override the environment. Every command has
+ * `--data-dir`.
+ */
 export function addSettingFlags(command: Command): Command {
   for (const { flag, environment, about, fallback } of settingHelp) {
     if (environment === 'TIDEMARK_DATA_DIR') continue
@@ -11,7 +14,7 @@ export function addSettingFlags(command: Command): Command {
   return command
 }
 
-/** The flags as they came, under the names of their environment variables. */
+/** The given flags, by the names of their environment variables. */
 export function overridesFrom(options: Record<string, unknown>): Record<string, string> {
   const overrides: Record<string, string> = {}
   for (const [name, value] of Object.entries(options)) {

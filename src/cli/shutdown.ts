@@ -1,4 +1,4 @@
-/** The first signal asks for an orderly end, a second one ends at once. */
+/** The first signal requests an orderly end; the second ends the process at once. */
 export function untilSignal(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
     const onSignal = (signal: NodeJS.Signals): void => {
@@ -10,7 +10,7 @@ export function untilSignal(): Promise<NodeJS.Signals> {
   })
 }
 
-/** Does the work, then closes, whatever came of it. Of two errors the first is told; the log has what did not close. */
+/** Does the work, then closes in any case. Throws the first of two errors; the log has the other. */
 export async function workThenClose(instance: { close(): Promise<void> }, work: () => Promise<void>): Promise<void> {
   try {
     await work()

@@ -1,6 +1,6 @@
-import type { Instance } from '../compose.ts'
+import type { Instance } from '../compose/compose.ts'
 
-/** Before listening, which may still fail: the token is kept from now on and will not be shown again. */
+/** Shown before listening, which may fail: the token is stored from now on and cannot be shown again. */
 export async function tellAdminToken(
   { adminToken }: Pick<Instance, 'adminToken'>,
   say: (text: string) => void,

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import type { Usage } from '../operator/operator-store.ts'
-import { dayMs, utcDay } from '../time.ts'
+import { dayMs, utcDay } from '../platform/time.ts'
 import type { Context } from './context.ts'
 import { findApplication } from './find-owner.ts'
 import { alignedTable, withInstance } from './with-workbench.ts'

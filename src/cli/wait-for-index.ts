@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Backlog } from '../search/index-source.ts'
+import type { Backlog } from '../indexing/index-source.ts'
 import { Progress } from './progress.ts'
 
 const lookEveryMs = 100
-/** An embedding endpoint that does not answer must not keep a server from serving. */
+/** An unresponsive embedding endpoint must not keep a server from serving. */
 const standstillMaxMs = 30_000
 
-/** Shows how the index comes up with the store, until it has, no longer moves, or somebody wants to end. */
+/** Shows progress until the index has caught up with the store, stops moving, or is interrupted. */
 export async function waitForIndex(backlog: () => Promise<Backlog>, ended: Promise<unknown>): Promise<void> {
   const bar = new Progress()
   let isEnding = false

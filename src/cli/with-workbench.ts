@@ -1,11 +1,14 @@
-import { composeWorkbench, type Workbench } from '../compose-workbench.ts'
-import { ConfigError } from '../config.ts'
+import { composeWorkbench, type Workbench } from '../compose/compose-workbench.ts'
+import { ConfigError } from '../settings/config.ts'
 import { backendOf } from '../storage/backends.ts'
 import type { Context } from './context.ts'
 
 type Callers = 'one' | 'many'
 
-/** Opens the store, does the work, closes it whatever happens. Where there is none, none is made. `many` for work that reads for long. */
+/**
+ * Opens the store, does the work, and always closes the store. Does not create a missing instance. `many` is for long
+ * reads.
+ */
 export async function withInstance<T>(
   context: Context,
   work: (bench: Workbench) => Promise<T>,
@@ -21,7 +24,7 @@ export async function withInstance<T>(
   return withWorkbench(context, work, callers)
 }
 
-/** The same for what sets an instance up: where there is none, it is made. */
+/** Like `withInstance`, for commands that set an instance up: creates a missing one. */
 export async function withWorkbench<T>(
   context: Context,
   work: (bench: Workbench) => Promise<T>,
@@ -39,10 +42,10 @@ export async function withWorkbench<T>(
   }
 }
 
-/** The name under which the audit log keeps what was done from here. */
+/** The actor of command-line changes in the audit log. */
 export const commandLineActor = 'command-line'
 
-/** Rows as aligned columns; an empty list says so. */
+/** Rows as aligned columns, or the text `none` for an empty list. */
 export function alignedTable(rows: readonly Readonly<Record<string, string>>[], none: string): string {
   if (rows.length === 0) return none
   const columns = Object.keys(rows[0]!)

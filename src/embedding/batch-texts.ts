@@ -1,10 +1,10 @@
 export interface BatchLimits {
   readonly textsMax: number
-  /** UTF-16 code units. A text that is longer by itself goes alone. */
+  /** UTF-16 code units. A longer text gets a batch of its own. */
   readonly charsMax: number
 }
 
-/** Cuts the texts, in order, into as few runs as the limits allow. */
+/** Splits the texts, in order, into as few batches as the limits allow. */
 export function batchTexts(texts: readonly string[], limits: BatchLimits): string[][] {
   const batches: string[][] = []
   let batch: string[] = []

@@ -1,25 +1,26 @@
 /**
- * A built-in model behind processes of its own: the first call starts one (0.5 to 2 s, then 4 to 400 ms a text), which runs
- * all passages, and queries when it is free. Others come for queries that would have to wait for a passage or for somebody
- * else's query, go a minute after the last, and the one that runs passages gives way to them. A process that dies,
- * or hangs and is ended for it, fails the call under way with a retryable error, and the next call starts another; when
- * that keeps happening, or a file of the model is damaged, calls fail at once for a while,
- * and then it is tried again, so that a file put right is noticed without a restart. A process with nothing to do does
- * not keep its parent alive, and it ends when its parent does.
+ * Runs a built-in model in child processes. The first call starts one (0.5 to 2 s, then 4 to 400 ms per text). It runs
+ * all passages, and queries when it is free. Further processes start for queries that would have to wait for a passage
+ * or for another caller's query; they end after a minute without work, and the process for passages has lower priority.
  *
- * Not a worker thread: the native runtime aborts the whole server (SIGABRT, exit code 134, onnxruntime-node 1.30)
- * when a thread is stopped in the middle of a run, as `process.exit` and an uncaught exception do, and running out
- * of memory in it would take keyword search down too. The price is one more Node, about 45 MB.
+ * If a process exits, or hangs and is killed, the call in progress fails with a retryable error and the next call
+ * starts another process. If that keeps happening, or a file of the model is damaged, calls fail at once for a while
+ * and then the start is tried again, so a repaired file is noticed without a restart. An idle process does not keep its
+ * parent alive, and ends when its parent does.
+ *
+ * A worker thread was rejected: the native runtime aborts the whole server (SIGABRT, exit code 134, onnxruntime-node
+ * 1.30) when a thread is stopped during a run, as `process.exit` and an uncaught exception do. Running out of memory in
+ * it would also take keyword search down. The price is one more Node process, about 45 MB.
  */
 import type { ChildProcess } from 'node:child_process'
 import { fork } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
+import { Callers } from '../fair-queue/callers.ts'
 import { CallLost, Calls } from '../threads/calls.ts'
 import { processChannel } from '../threads/channel.ts'
 import { nativeProcessEnv } from '../threads/native-process-env.ts'
 import { Pool, type PoolWatch, silentPoolWatch } from '../threads/pool.ts'
-import { Callers } from '../turns/callers.ts'
 import type { BuiltInModel } from './built-in-models.ts'
 import type { ModelAnswer, ModelCall } from './built-in-process.ts'
 import type { CosineShape, Embedder, EmbeddingKind } from './embedder.ts'
@@ -28,41 +29,41 @@ import { type TextFault, vectorsOrFault } from './normalise-vector.ts'
 import { type Job, type Run, RunQueue } from './run-queue.ts'
 
 export interface BuiltInEmbedderOptions {
-  /** Queries at once. With one, passages and queries share one process. */
+  /** Queries at once. With 1, passages and queries share one process. */
   readonly processes?: number
-  /** Processes of queries, when they had nothing to do. */
+  /** How long an idle process for queries lives. */
   readonly letGoAfterMs?: number
-  /** Threads inside one run. On two busy cores two were slower than one. */
+  /** Threads within one run. On two busy cores two threads were slower than one. */
   readonly threads?: number
-  /** Texts of one kind that may wait for one caller; a single call may exceed it when nothing else of it waits. */
+  /**
+   * Texts of one kind that may wait for one caller. A single call may exceed it if nothing else of that caller waits.
+   */
   readonly waitingTextsMax?: number
-  /** After the second death in a row, doubling up to `restMaxMs`. */
+  /** The pause after the second exit in a row. It doubles up to `restMaxMs`. */
   readonly restMs?: number
   readonly restMaxMs?: number
-  /** Without a word from the process while it has a text; a run of one takes up to 0.4 s, on a busy machine a few. */
+  /**
+   * How long the process may be silent while it has a text. A run of one text takes up to 0.4 s, a few on a busy
+   * machine.
+   */
   readonly silenceMaxMs?: number
   readonly watch?: PoolWatch
   readonly directory?: URL
   readonly startProcess?: typeof startModelProcess
 }
 
-/**
- * The flags, and what the allocator is told, keep the process of bge-small-en small over texts of every length; without them
- * it grew by another 95 MB. Young garbage is collected early, and what is no longer used is dropped.
- */
 export function startModelProcess(model: BuiltInModel, directory: URL, threads: number): ChildProcess {
   const program = fileURLToPath(new URL('./built-in-process.ts', import.meta.url))
   return fork(program, [model.id, directory.href, String(threads)], {
-    env: { ...nativeProcessEnv(), ...model.allocator },
-    // What gives memory back is called by `node:ffi`, which warns that it is new.
-    execArgv: ['--max-semi-space-size=1', '--expose-gc', '--disable-warning=ExperimentalWarning'],
+    env: nativeProcessEnv(),
+    execArgv: [],
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })
 }
 
 interface CollectingJob extends Job {
-  /** By the place of their texts. */
+  /** In the order of the texts. */
   readonly results: (Float32Array | TextFault)[]
   /** Texts without a result yet. */
   left: number
@@ -96,11 +97,11 @@ export class BuiltInEmbedder implements Embedder {
     this.#queue = new RunQueue({ queriesAtOnce: processes, passagesBeside: processes > 1 })
     this.#processes = new Pool({
       name: 'model',
-      // On one core it would only take time from the queries.
+      // On one core, a second process would only take time from the queries.
       size: processes === 1 ? 1 : processes + 1,
       kept: 0,
       callsPerMember: 1,
-      takes: (place, call) => place === 0 || (call as ModelCall).kind === 'query',
+      takes: (position, call) => position === 0 || (call as ModelCall).kind === 'query',
       letGoAfterMs: options.letGoAfterMs ?? 60_000,
       start: () => {
         const channel = processChannel(startProcess(model, directory, threads))
@@ -121,7 +122,7 @@ export class BuiltInEmbedder implements Embedder {
     if (this.#closed) throw closedError()
     if (signal?.aborted) throw abortedError()
     if (texts.length === 0) return []
-    // Who joins later does not wait for more than the first does.
+    // A caller that joins later waits no longer than the first one.
     const line = `${kind} ${callers.ids[0]}`
     const waiting = this.#waitingTexts.get(line) ?? 0
     if (waiting > 0 && waiting + texts.length > this.#waitingTextsMax) {
@@ -143,7 +144,7 @@ export class BuiltInEmbedder implements Embedder {
     } catch (error) {
       throw this.#closed ? closedError() : asEmbeddingError(error)
     } finally {
-      // Nothing more of it is run when it was given up or has failed.
+      // No further text of the call is run after it was cancelled or has failed.
       this.#queue.remove(id)
       signal?.removeEventListener('abort', giveUp)
       callers.onJoin = () => {}
@@ -180,7 +181,10 @@ export class BuiltInEmbedder implements Embedder {
   }
 }
 
-/** What the process says of itself comes as its fields; its end, whatever the cause, means that it is away. */
+/**
+ * Restores an error that the process reported from its fields. The exit of the process, for any cause, becomes
+ * `unavailable`.
+ */
 function asEmbeddingError(error: unknown): unknown {
   const said = error instanceof CallLost ? error.cause : error
   if (said instanceof Error && said.name === 'EmbeddingError') {

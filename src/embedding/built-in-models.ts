@@ -1,44 +1,34 @@
 import type { CosineShape } from './embedder.ts'
 
 /**
- * The models that are part of the product, one row each: all that differs between them. Apart from `built-in-model.ts`,
- * which loads the native runtime. The files' licences and sums are in the NOTICE beside them.
+ * The models that ship with the product, one row each, with all their differences. Separate from `built-in-model.ts`,
+ * which loads the native runtime. The licences and checksums of the files are in the NOTICE beside them.
  */
 export interface BuiltInModel {
-  /** The id of its profile and the name it is asked for by. */
+  /** The id of its profile, and the name in settings. */
   readonly id: string
   readonly dimensions: number
-  /** Lower-case primary language subtags; null for a model of many languages. */
+  /** Lower-case primary language subtags; null for a multilingual model. */
   readonly languages: readonly string[] | null
-  /** Measured on English questions and the passages that answer them. */
+  /** Measured on English questions and passages that answer them. */
   readonly cosines: CosineShape
   readonly directory: URL
   readonly files: Readonly<Record<ModelFile, { readonly name: string; readonly sha256: string }>>
-  /** What stands in front of a text. */
+  /** The text before each query or passage. */
   readonly prefixes: { readonly query: string; readonly passage: string }
-  /** How texts become tokens: as the files say, or by the unigram rule, for a vocabulary that is large. */
+  /** The tokeniser: as the files describe, or the unigram rule, for a large vocabulary. */
   readonly tokenizer: 'as_described' | 'unigram'
   /** The tokens that begin and end a text. */
   readonly beginToken: number
   readonly endToken: number
-  /** Whether the graph wants to be told that all tokens are of one text. */
+  /** Whether the graph needs the input that assigns all tokens to one text. */
   readonly takesTokenTypes: boolean
-  /** How the output becomes one vector: the state of the first token, or none of our doing. */
+  /** How the output becomes one vector: from the state of the first token, or by the graph itself. */
   readonly pooling: 'first_token' | 'in_graph'
-  /** What glibc is told of memory in the model's process. */
-  readonly allocator: Readonly<Record<string, string>>
 }
 
-const mebibyte = 1024 * 1024
-/** Blocks from 1 MB up go back to the system at once: with texts of every length bge has 80 MB less, and loses a twentieth of its CPU. */
-const givesBack = { MALLOC_MMAP_THRESHOLD_: String(mebibyte) }
-/**
- * Freed memory is kept. With e5 giving back saves 7 MB and costs as many page faults as every run touches pages: 25,677
- * a text at 240 tokens, 135 ms of CPU instead of 83; 346 instead of 206 at 480.
- */
-const keeps = { MALLOC_MMAP_THRESHOLD_: String(32 * mebibyte), MALLOC_TRIM_THRESHOLD_: String(64 * mebibyte) }
-
-export type ModelFile = 'weights' | 'vocabulary' | 'tokenizer settings'
+/** The graph says where each large tensor is in the file of weights (`scripts/split-model.ts`). */
+export type ModelFile = 'graph' | 'weights' | 'vocabulary' | 'tokenizer settings'
 
 const bgeSmallEn: BuiltInModel = {
   id: 'bge-small-en-v1.5',
@@ -47,6 +37,10 @@ const bgeSmallEn: BuiltInModel = {
   cosines: { unrelated: 0.4, related: 0.8 },
   directory: new URL('../../models/bge-small-en-v1.5/', import.meta.url),
   files: {
+    graph: {
+      name: 'graph.onnx',
+      sha256: '84c1443faa49e389b4ba84030928c4fac5135b31e996736beec0a8d26610287f',
+    },
     weights: {
       name: 'model_quantized.onnx',
       sha256: '6c9c6101a956d62dfb5e7190c538226c0c5bb9cb27b651234b6df063ee7dbfe4',
@@ -66,18 +60,21 @@ const bgeSmallEn: BuiltInModel = {
   endToken: 102,
   takesTokenTypes: true,
   pooling: 'first_token',
-  allocator: givesBack,
 }
 
-/** A 4-bit copy, and its name says so: its vectors are near those of the original, not the same. */
+/** A 4-bit copy, as its name says: its vectors are near those of the original, but not the same. */
 const multilingualE5Small: BuiltInModel = {
   id: 'multilingual-e5-small-q4',
   dimensions: 384,
   languages: null,
-  // They stand high and close together.
+  // The cosines of this model are high and close together.
   cosines: { unrelated: 0.72, related: 0.92 },
   directory: new URL('../../models/multilingual-e5-small-q4/', import.meta.url),
   files: {
+    graph: {
+      name: 'graph.onnx',
+      sha256: '997bf3fe99711e2e0462dbcd146c0c6795b7934eb5397c7ec440bcdde6c63799',
+    },
     weights: {
       name: 'model_int8.onnx',
       sha256: 'ed5d2486d6dc73a00659d4781a933fcfb50af1acdcd9e19421d6a22bb7113dea',
@@ -97,7 +94,6 @@ const multilingualE5Small: BuiltInModel = {
   endToken: 2,
   takesTokenTypes: false,
   pooling: 'in_graph',
-  allocator: keeps,
 }
 
 export const builtInModels = { bgeSmallEn, multilingualE5Small } as const

@@ -1,31 +1,31 @@
-import { UnavailableError } from '../errors.ts'
+import { UnavailableError } from '../platform/errors.ts'
 
 /**
- * Every way in which making vectors fails, and whether the same call may succeed later with nobody doing anything.
+ * Every way in which embedding fails, and whether the same call may succeed later without intervention.
  *
- * Not retryable with `textIndexes`: those texts will never get a vector, set them aside. Not retryable without:
- * somebody must put the set-up right first; the texts are sound, keep them waiting.
+ * Not retryable with `textIndexes`: those texts never get a vector, so set them aside. Not retryable without: an
+ * operator must fix the set-up first; the texts are fine, so keep them waiting.
  */
 const embeddingErrorCodes = {
-  /** No answer, an answer of trouble (HTTP 408, 429, 5xx), an open circuit, a worker that died. */
+  /** No answer, an error (HTTP 408, 429, 5xx), an open circuit breaker, or an exited process. */
   unavailable: { retryable: true },
   /** The provider took longer than one request may take. */
   timed_out: { retryable: true },
-  /** More texts are waiting than the queue takes. */
+  /** More texts wait than the queue takes. */
   overloaded: { retryable: true },
   /** The caller's signal fired. */
   aborted: { retryable: true },
-  /** An answer that cannot be used: not JSON, too large, the wrong count, numbers missing or not finite. */
+  /** An unusable answer: not JSON, too large, the wrong count, or numbers that are missing or not finite. */
   bad_answer: { retryable: true },
-  /** Another length than the profile's: vectors of two models must not meet in one index. */
+  /** The length differs from the profile's. Vectors of two models must not be mixed in one index. */
   wrong_dimensions: { retryable: false },
-  /** The provider refused the request for a reason that repeating will not mend: key, model, address. */
+  /** The provider refused the request for a reason that a retry cannot fix: key, model, address. */
   misconfigured: { retryable: false },
   /** The provider refused these texts and accepts others. */
   rejected_text: { retryable: false },
-  /** These texts got a vector of zeros, which has no direction. */
+  /** The vector of these texts is all zeros, which has no direction. */
   unusable_vector: { retryable: false },
-  /** A file of the built-in model is missing or not the one that was shipped. */
+  /** A file of the built-in model is missing or not the shipped one. */
   damaged_model: { retryable: false },
   closed: { retryable: false },
 } as const satisfies Record<string, { retryable: boolean }>
@@ -35,12 +35,15 @@ export type EmbeddingErrorCode = keyof typeof embeddingErrorCodes
 export interface EmbeddingErrorDetails {
   /** Positions, in the call's `texts`, of the texts at fault. */
   readonly textIndexes?: readonly number[]
-  /** What the provider asked callers to wait. */
+  /** The wait that the provider asked for. */
   readonly retryAfterMs?: number
   readonly cause?: unknown
 }
 
-/** Of any code, a known trouble: vectors cannot be had. Messages are fit for a log: no text, no key, no path of a file, nothing of what a provider's error body said. */
+/**
+ * Vectors cannot be made, for a known reason. Messages are safe to log: they hold no text, key, file path, or part of a
+ * provider's error body.
+ */
 export class EmbeddingError extends UnavailableError {
   override readonly name = 'EmbeddingError'
   readonly code: EmbeddingErrorCode
@@ -57,6 +60,6 @@ export class EmbeddingError extends UnavailableError {
   }
 }
 
-export const abortedError = (): EmbeddingError => new EmbeddingError('aborted', 'the caller gave up on the embedding')
+export const abortedError = (): EmbeddingError => new EmbeddingError('aborted', 'the caller cancelled the embedding')
 
 export const closedError = (): EmbeddingError => new EmbeddingError('closed', 'the embedder is closed')

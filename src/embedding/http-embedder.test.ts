@@ -7,7 +7,7 @@ import type { TestContext } from 'node:test'
 import { test } from 'node:test'
 import { inspect } from 'node:util'
 import fc from 'fast-check'
-import { Callers } from '../turns/callers.ts'
+import { Callers } from '../fair-queue/callers.ts'
 import type { EmbeddingErrorCode } from './embedding-error.ts'
 import { EmbeddingError } from './embedding-error.ts'
 import type { HttpEmbedderOptions } from './http-embedder.ts'
@@ -24,7 +24,7 @@ interface Received {
 
 type Reply = (request: Received, response: ServerResponse) => void
 
-/** A provider whose way of answering can be changed at any time. */
+/** A provider whose replies can be changed at any time. */
 class Provider {
   readonly received: Received[] = []
   readonly server = createServer((request, response) => void this.#handle(request, response))
@@ -45,7 +45,7 @@ class Provider {
   }
 }
 
-/** The vector of a text is its length and 1, so that order can be checked. */
+/** The vector of a text is its length and 1, so that the order can be checked. */
 function vectorOf(text: string): number[] {
   return [text.length, 1, 0]
 }
@@ -186,6 +186,15 @@ test('tries again after 408, 429, 5xx and a lost connection', async (t) => {
   assert.equal(provider.received.length, troubles.length * 3)
 })
 
+test('a request in progress is never cancelled for a retry', async (t) => {
+  for (const kind of ['query', 'passage'] as const) {
+    const { provider, embedder } = await setUp(t, { [`${kind}TimeoutMs`]: 50 })
+    provider.reply = hang
+    await assert.rejects(embedder.embed(['a'], kind), fails('timed_out'))
+    assert.equal(provider.received.length, 1, kind)
+  }
+})
+
 test('gives up after its attempts', async (t) => {
   const { provider, embedder } = await setUp(t)
   provider.reply = status(500)
@@ -196,7 +205,7 @@ test('gives up after its attempts', async (t) => {
   assert.equal(provider.received.length, 3)
 })
 
-test('waits as long as a Retry-After says, or fails at once where that is too long', async (t) => {
+test('waits as long as a Retry-After says, or fails at once if that is too long', async (t) => {
   const { provider, embedder } = await setUp(t)
   let failures = 1
   provider.reply = (request, response) =>
@@ -213,14 +222,18 @@ test('waits as long as a Retry-After says, or fails at once where that is too lo
   assert.equal(provider.received.length, 3)
 })
 
-test('does not repeat what will not mend', async (t) => {
+test('does not retry permanent errors', async (t) => {
   const { provider, embedder } = await setUp(t)
   for (const code of [301, 302, 307, 401, 403, 404, 410]) {
     provider.received.length = 0
     provider.reply = status(code, { location: 'http://127.0.0.1:9/elsewhere' })
     await assert.rejects(
       embedder.embed(['a'], 'query'),
-      fails('misconfigured', (error) => assert.equal(error.retryable, false)),
+      fails('misconfigured', (error) => {
+        assert.equal(error.retryable, false)
+        // An address without its path is the usual reason.
+        assert.equal(error.message.includes('the right path, usually /v1'), code === 404)
+      }),
     )
     assert.equal(provider.received.length, 1)
   }
@@ -362,7 +375,7 @@ test('rejects at once when the caller gives up: in a request, in a pause, before
   }
 })
 
-test('closing ends what is under way', async (t) => {
+test('closing ends requests in progress', async (t) => {
   const { provider, embedder } = await setUp(t)
   provider.reply = hang
   const call = embedder.embed(['a'], 'query')
@@ -395,9 +408,9 @@ test('callers less patient than the time-out open the circuit too', async (t) =>
   const now = performance.now.bind(performance)
   for (let i = 0; i < 2; i++) {
     const caller = new AbortController()
-    // It has waited for more than half of the time-out, by the clock, when it goes.
+    // By the clock, it has waited for more than a quarter of the timeout when it is cancelled.
     provider.reply = () => {
-      t.mock.method(performance, 'now', () => now() + (i + 1) * 0.6 * timeoutMs)
+      t.mock.method(performance, 'now', () => now() + (i + 1) * 0.3 * timeoutMs)
       caller.abort()
     }
     await assert.rejects(embedder.embed(['a'], 'query', caller.signal), fails('aborted'))
@@ -444,13 +457,13 @@ test('wrong answers open the circuit like no answers, and right ones close it', 
   await until(() => embedder.embed(['a'], 'query'))
 })
 
-test('shows its key to nobody', async (t) => {
+test('never reveals its key', async (t) => {
   const { embedder } = await setUp(t)
   assert.ok(!inspect(embedder, { depth: null, showHidden: true, getters: true }).includes(key))
   assert.ok(!JSON.stringify(embedder).includes(key))
 })
 
-/** Calls until it works; the circuit decides when that is. */
+/** Calls until it succeeds; the circuit breaker decides when that is. */
 async function until(call: () => Promise<unknown>): Promise<void> {
   for (;;) {
     try {
@@ -464,7 +477,7 @@ async function until(call: () => Promise<unknown>): Promise<void> {
   }
 }
 
-test('queries of a caller beyond those under way wait here, and leave when given up; the first of another does not', async (t) => {
+test('further queries of a caller wait here, and leave when cancelled; the first of another caller does not wait', async (t) => {
   const { provider, embedder } = await setUp(t, { queriesMax: 2 })
   const open: (() => void)[] = []
   provider.reply = (request, response) => {

@@ -1,19 +1,19 @@
 /**
- * Vectors from an OpenAI-compatible endpoint.
+ * Gets vectors from an OpenAI-compatible endpoint.
  *
- * `url` is the base that such providers document (`https://host/v1`): requests go to `{url}/embeddings`. A url that
+ * `url` is the base that such providers document (`https://host/v1`): requests go to `{url}/embeddings`. A URL that
  * already ends in `/embeddings` is used as it is. A query string is kept.
  *
- * A call is cut into batches, a few at a time. What may pass is tried again after a pause, unless the provider asks
- * for a longer one than `retryDelayMaxMs`: then the call fails and says how long. When the provider refuses a batch
- * (HTTP 400, 413, 422), one harmless word is sent: if that is refused too the set-up is wrong; if not, halving finds
- * the texts at fault, and the error names them.
+ * A call is split into batches, a few at a time. Temporary errors are retried after a pause. If the provider asks for a
+ * longer pause than `retryDelayMaxMs`, the call fails and says how long. When the provider refuses a batch (HTTP 400,
+ * 413, 422), one harmless word is sent: if that is refused too, the set-up is wrong; if not, bisection finds the texts
+ * at fault, and the error names them.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { Callers } from '../fair-queue/callers.ts'
+import { FairSlots } from '../fair-queue/fair-slots.ts'
 import { type BreakerState, CircuitBreaker, type Permit } from '../outbound/circuit-breaker.ts'
 import { type RetrySteps, retryDelay } from '../outbound/retry-delay.ts'
-import { Callers } from '../turns/callers.ts'
-import { FairTurns } from '../turns/fair-turns.ts'
 import { batchTexts } from './batch-texts.ts'
 import { type Embedder, type EmbeddingKind, usualCosines } from './embedder.ts'
 import { abortedError, closedError, EmbeddingError } from './embedding-error.ts'
@@ -27,22 +27,25 @@ export interface HttpEmbedderOptions {
   readonly url: string
   readonly model: string
   readonly key?: string | null
-  /** What the profile already has; `null` or absent: learnt from the first answer. */
+  /** The dimensions of an existing profile. `null` or absent: taken from the first answer. */
   readonly dimensions?: number | null
   readonly languages?: readonly string[] | null
   readonly queryPrefix?: string
   readonly passagePrefix?: string
   readonly batchTextsMax?: number
   readonly batchCharsMax?: number
-  /** Requests of one call at a time. */
+  /** Concurrent requests of one call. */
   readonly requestsMax?: number
   /**
-   * Queries at the provider at once, besides the first of every caller; others wait here, where callers take turns. A
-   * provider that works on one after the other lets a query wait for that many, one that takes 0.1 s for each makes ten
-   * times as many in a second.
+   * Concurrent queries at the provider, beyond the first of each caller; others wait in a fair queue. With a provider
+   * that works on one at a time, a query waits for that many. One that takes 0.1 s per query does ten times as many per
+   * second.
    */
   readonly queriesMax?: number
-  /** Below the 5 seconds that a search waits, so that a provider that hangs is seen to fail. */
+  /**
+   * More than the 5 seconds that a search waits, because a search that joins another's request has 5 seconds of its
+   * own.
+   */
   readonly queryTimeoutMs?: number
   readonly passageTimeoutMs?: number
   readonly attemptsMax?: number
@@ -57,7 +60,7 @@ const controlText = 'word'
 
 type Result = Float32Array | TextFault
 
-/** Faults are told without repeating the value: an address can hold a password, and the key is one. */
+/** Messages do not repeat the value: an address can hold a password, and the key is secret. */
 function parseEndpoint(options: HttpEmbedderOptions): Endpoint {
   const wrong = (what: string): EmbeddingError => new EmbeddingError('misconfigured', what)
   const url = URL.parse(options.url)
@@ -70,7 +73,7 @@ function parseEndpoint(options: HttpEmbedderOptions): Endpoint {
   const path = url.pathname.replace(/\/+$/, '')
   url.pathname = path.endsWith('/embeddings') ? path : `${path}/embeddings`
   const key = options.key ?? null
-  // Anything else fetch refuses with an error that repeats it.
+  // `fetch` refuses any other key with an error that repeats it.
   if (key !== null && !/^[\x21-\x7e]+$/.test(key)) throw wrong('the embedding key must be printable ASCII, no spaces')
   return { url, model: options.model, key, answerBytesMax: options.answerBytesMax ?? 32 * 1024 * 1024 }
 }
@@ -86,7 +89,7 @@ export class HttpEmbedder implements Embedder {
   readonly #timeoutsMs: Readonly<Record<EmbeddingKind, number>>
   readonly #limits: { textsMax: number; charsMax: number }
   readonly #requestsMax: number
-  readonly #queryTurns: FairTurns
+  readonly #querySlots: FairSlots
   readonly #attemptsMax: number
   readonly #retrySteps: RetrySteps
   readonly #breaker: CircuitBreaker
@@ -101,11 +104,11 @@ export class HttpEmbedder implements Embedder {
     this.languages = options.languages ?? null
     this.#endpoint = parseEndpoint(options)
     this.#prefixes = { query: options.queryPrefix ?? '', passage: options.passagePrefix ?? '' }
-    this.#timeoutsMs = { query: options.queryTimeoutMs ?? 4_000, passage: options.passageTimeoutMs ?? 30_000 }
-    // Reading 32 vectors of 1,536 numbers as JSON takes the main thread about 6 ms.
+    this.#timeoutsMs = { query: options.queryTimeoutMs ?? 10_000, passage: options.passageTimeoutMs ?? 90_000 }
+    // Parsing 32 vectors of 1,536 numbers as JSON takes the main thread about 6 ms.
     this.#limits = { textsMax: options.batchTextsMax ?? 32, charsMax: options.batchCharsMax ?? 64_000 }
     this.#requestsMax = options.requestsMax ?? 4
-    this.#queryTurns = new FairTurns(options.queriesMax ?? 8)
+    this.#querySlots = new FairSlots(options.queriesMax ?? 8)
     this.#attemptsMax = options.attemptsMax ?? 3
     this.#retrySteps = { firstMs: options.retryDelayMs ?? 200, maxMs: options.retryDelayMaxMs ?? 10_000 }
     this.#breaker = new CircuitBreaker({
@@ -132,7 +135,7 @@ export class HttpEmbedder implements Embedder {
     if (this.#closed) throw closedError()
     if (signal?.aborted) throw abortedError()
     if (kind === 'passage') return this.#embedNow(texts, kind, signal)
-    const endTurn = await this.#queryTurns.take(callers, signal)
+    const endTurn = await this.#querySlots.take(callers, signal)
     if (endTurn === null) throw abortedError()
     try {
       return await this.#embedNow(texts, kind, signal)
@@ -147,7 +150,7 @@ export class HttpEmbedder implements Embedder {
     signal: AbortSignal | undefined,
   ): Promise<Float32Array[]> {
     if (this.#closed) throw closedError()
-    // Half of a surrogate pair cannot be written as UTF-8, and makes strict providers refuse the whole request.
+    // Half of a surrogate pair cannot be encoded as UTF-8, and strict providers refuse the whole request.
     const prefixed = texts.map((text) => (this.#prefixes[kind] + text).toWellFormed())
     const batches = batchTexts(prefixed, this.#limits)
     const results = new Array<Result[]>(batches.length)
@@ -194,7 +197,7 @@ export class HttpEmbedder implements Embedder {
     return this.#isolate(texts, kind, signal)
   }
 
-  /** For texts that were refused together: halves until each refused text stands alone. */
+  /** Bisects texts that were refused together until each refused text stands alone. */
   async #isolate(texts: readonly string[], kind: EmbeddingKind, signal: AbortSignal): Promise<Result[]> {
     if (texts.length === 1) return ['rejected_text']
     const middle = texts.length >> 1
@@ -206,7 +209,7 @@ export class HttpEmbedder implements Embedder {
     return results
   }
 
-  /** Tries until there are results, or the refusal, which is given back; anything else is thrown. */
+  /** Retries until there are results or a refusal, which is returned. Throws any other error. */
   async #attempt(
     texts: readonly string[],
     kind: EmbeddingKind,
@@ -215,7 +218,7 @@ export class HttpEmbedder implements Embedder {
     for (let attempt = 1; ; attempt++) {
       const permit = this.#breaker.admit()
       if (permit === null) {
-        const message = `the embedding provider is left alone for a while: ${this.#lastFailure}`
+        const message = `requests to the embedding provider are paused: ${this.#lastFailure}`
         throw new EmbeddingError('unavailable', message, { retryAfterMs: Math.ceil(this.#breaker.waitMs) })
       }
       const outcome = await this.#request(texts, kind, signal, permit)
@@ -260,14 +263,17 @@ export class HttpEmbedder implements Embedder {
         this.#lastFailure = outcome.error.message
         return outcome
       case 'aborted':
-        // Callers less patient than the time-out must not hide that a provider hangs.
-        if (performance.now() - startedMs >= timeoutMs / 2) permit.failed()
-        else permit.givenUp()
+        // Callers with less patience than the timeout must not hide that a provider hangs. This is half of what a
+        // search waits.
+        if (performance.now() - startedMs >= timeoutMs / 4) {
+          permit.failed()
+          this.#lastFailure = 'the embedding provider did not answer in time'
+        } else permit.givenUp()
         return outcome
     }
   }
 
-  /** The first usable answer decides the dimensions for good. */
+  /** The first usable answer fixes the dimensions. */
   #check(vectors: readonly Float32Array[]): Result[] {
     const dimensions = this.#dimensions ?? vectors[0]?.length ?? 0
     const results = vectors.map((vector) => normaliseVector(vector, dimensions))

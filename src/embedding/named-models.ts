@@ -1,13 +1,13 @@
-import { type Config, ConfigError } from '../config.ts'
+import { type Config, ConfigError } from '../settings/config.ts'
 import { type BuiltInModel, builtInModel, builtInModels } from './built-in-models.ts'
 
 /**
- * What is built in when nothing else is said: every language, and for English, where the smaller model knows technical
- * texts better, the two together. How that was found: docs/ranking.md.
+ * The built-in models without a setting: the multilingual one, and for English both, because the smaller one knows
+ * technical texts better. docs/ranking.md has the measurements.
  */
 const usualModels = [builtInModels.multilingualE5Small, builtInModels.bgeSmallEn]
 
-/** The built-in models that the settings ask for, the one for all texts first; none where an endpoint is set. */
+/** The built-in models that the settings name, the one for all texts first; none if an endpoint is set. */
 export function namedModels({
   embeddingUrl,
   embeddingModel,
@@ -23,14 +23,12 @@ export function namedModels({
         `names ${JSON.stringify(name)}, but without TIDEMARK_EMBEDDING_URL it must be a built-in model (${known.join(', ')}) or several of them, comma-separated, the one for all texts first`,
       )
     }
-    if (names.indexOf(name) < i) throw fault(`names ${name} twice: once is enough`)
+    if (names.indexOf(name) < i) throw fault(`names ${name} twice: name it once`)
     return model
   })
   const forAll = models.find(({ languages }) => languages === null)
   if (forAll !== undefined && forAll !== models[0]) {
-    throw fault(
-      `names ${forAll.id} after ${models[0]!.id}: the first is for all texts, and that one knows all languages`,
-    )
+    throw fault(`names ${forAll.id} after ${models[0]!.id}: put the model for all languages first`)
   }
   return models
 }

@@ -33,7 +33,7 @@ test('zeros have no direction, and other dimensions are another model', () => {
   assert.throws(() => normaliseVector(Float32Array.of(1, 0), 3), code('wrong_dimensions'))
 })
 
-test('faults are told together, by position', () => {
+test('faults are reported together, by position', () => {
   const good = Float32Array.of(1)
   assert.deepEqual(vectorsOrFault([good, good]), [good, good])
   assert.throws(

@@ -1,25 +1,25 @@
 import { EmbeddingError } from './embedding-error.ts'
 
-/** Why one text of a call got no vector while the others may have. */
+/** Why one text of a call got no vector while others may have one. */
 export type TextFault = 'rejected_text' | 'unusable_vector'
 
 /**
- * Checks a vector as a model gave it and scales it, in place, to length 1.
+ * Checks the raw vector of a model and scales it, in place, to length 1.
  *
- * The length is summed in float64, where the square of no float32 overflows or vanishes: the sum is finite exactly
- * when every component is, and 0 exactly when all are.
+ * The length is summed in float64, where the square of a float32 neither overflows nor underflows: the sum is finite
+ * exactly if every component is, and 0 exactly if all are.
  */
 export function normaliseVector(vector: Float32Array, dimensions: number): Float32Array | 'unusable_vector' {
   if (vector.length !== dimensions) {
     throw new EmbeddingError(
       'wrong_dimensions',
-      `a vector of ${vector.length} dimensions came back where the profile has ${dimensions}`,
+      `a vector of ${vector.length} dimensions was returned, but the profile has ${dimensions}`,
     )
   }
   let sum = 0
   for (const value of vector) sum += value * value
   if (!Number.isFinite(sum)) {
-    throw new EmbeddingError('bad_answer', 'a vector came back with a number that is not finite')
+    throw new EmbeddingError('bad_answer', 'a vector has a number that is not finite')
   }
   if (sum === 0) return 'unusable_vector'
   const scale = 1 / Math.sqrt(sum)
@@ -27,7 +27,7 @@ export function normaliseVector(vector: Float32Array, dimensions: number): Float
   return vector
 }
 
-/** The vectors of a call, or the error that names every text at fault. */
+/** Returns the vectors of a call. Throws an error that names every text at fault. */
 export function vectorsOrFault(results: readonly (Float32Array | TextFault)[]): Float32Array[] {
   const vectors: Float32Array[] = []
   const textIndexes: number[] = []

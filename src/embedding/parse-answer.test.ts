@@ -22,7 +22,7 @@ test('puts vectors in the order of the texts, however they come', () => {
   )
 })
 
-test('refuses what could put a vector with the wrong text, or is none', () => {
+test('refuses answers that could assign a vector to the wrong text, or are malformed', () => {
   const item = (index: unknown, embedding: unknown = [1]): object => ({ index, embedding })
   const answers: unknown[] = [
     null,

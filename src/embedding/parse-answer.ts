@@ -11,8 +11,8 @@ function parseVector(value: unknown): Float32Array {
 }
 
 /**
- * The vectors in a provider's answer, in the order of the texts. Every `index` must be there once: vectors in the
- * order they happen to come in could belong to other texts, and nobody would notice.
+ * The vectors in a provider's answer, in the order of the texts. Each `index` must occur exactly once: in order of
+ * arrival, vectors could be assigned to the wrong texts unnoticed.
  */
 export function parseAnswer(body: string, count: number): Float32Array[] {
   let answer: unknown
@@ -36,6 +36,6 @@ export function parseAnswer(body: string, count: number): Float32Array[] {
     if (vectors[index] !== undefined) throw bad('with the same `index` twice')
     vectors[index] = parseVector(item.embedding)
   }
-  // As many items as texts, no index twice, none outside: every place is filled.
+  // There are as many items as texts, no index twice and none outside, so every position is filled.
   return vectors as Float32Array[]
 }

@@ -1,18 +1,19 @@
 /**
- * Finds the number of a piece by its text. All in a few arrays: 250,000 pieces are 8 MB, and as objects in a map 30.
- * The hash is taken unit by unit (UTF-16), so that whoever looks for longer and longer pieces makes no text of each.
+ * A hash table from the text of a vocabulary piece to its number, in a few typed arrays: 250,000 pieces take 8 MB,
+ * compared with 30 MB in a `Map`. The hash is computed one UTF-16 unit at a time, so looking up longer and longer
+ * pieces allocates no strings.
  */
 export class PieceTable {
-  /** The most units that a piece has. */
+  /** The length of the longest piece in units. */
   readonly longest: number
-  /** Of all pieces, one after the other, and where each begins; at the end, where the last one ends. */
+  /** All pieces one after the other, and the start of each; the last entry is the end. */
   readonly #units: Uint16Array
   readonly #starts: Uint32Array
-  /** By hash, or the next free place after it: the number of a piece, and 1. */
+  /** The piece number plus 1, at its hash or the next free position (linear probing). */
   readonly #slots: Uint32Array
   readonly #shift: number
 
-  /** Pieces are numbered in their order; those that are null are not found. */
+  /** Pieces are numbered in order. A null piece is not found. */
   constructor(pieces: readonly (string | null)[]) {
     let [units, longest] = [0, 0]
     for (const piece of pieces) {
@@ -23,7 +24,7 @@ export class PieceTable {
     this.longest = longest
     this.#units = new Uint16Array(units)
     this.#starts = new Uint32Array(pieces.length + 1)
-    // At most half of the places are taken.
+    // At most half of the positions are filled.
     const bits = Math.ceil(Math.log2(pieces.length * 2 + 2))
     this.#shift = 32 - bits
     this.#slots = new Uint32Array(2 ** bits)
@@ -44,12 +45,12 @@ export class PieceTable {
 
   static readonly emptyHash = 0x811c9dc5
 
-  /** The hash of a text and one unit more. */
+  /** Extends the hash of a text by one unit. */
   static hashed(hash: number, unit: number): number {
     return Math.imul(hash ^ unit, 0x01000193)
   }
 
-  /** The piece that is `text` from one place to another, whose hash is given; -1 if there is none. */
+  /** The piece that equals `text` between two positions, whose hash is given; -1 if there is none. */
   find(text: string, from: number, end: number, hash: number): number {
     for (let slot = this.#slotOf(hash); this.#slots[slot] !== 0; slot = (slot + 1) % this.#slots.length) {
       const number = this.#slots[slot]! - 1

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { getEventListeners } from 'node:events'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { Callers } from '../turns/callers.ts'
+import type { Callers } from '../fair-queue/callers.ts'
 import { type Embedder, usualCosines } from './embedder.ts'
 import { abortedError, EmbeddingError } from './embedding-error.ts'
 import { QueryCache } from './query-cache.ts'
 
-/** Answers only when told to, and keeps what it was asked. */
+/** Replies only when the test says so, and records the texts that it received. */
 class HeldEmbedder implements Embedder {
   readonly model = 'held'
   readonly dimensions = 1
@@ -38,7 +38,7 @@ class HeldEmbedder implements Embedder {
   async close(): Promise<void> {}
 }
 
-/** Answers at once with a number for each text it sees. */
+/** Replies at once with a number for each text it receives. */
 class CountingEmbedder extends HeldEmbedder {
   override async embed(texts: readonly string[]): Promise<Float32Array[]> {
     this.asked.push({ text: texts[0]!, signal: new AbortController().signal, answer: () => {}, fail: () => {} })
@@ -61,7 +61,7 @@ test('the same query at the same time is embedded once, and each caller has its 
   assert.equal(embedder.asked.length, 1)
 })
 
-test('whoever asks for what waits already joins it by name, once', async () => {
+test('a caller that asks for a waiting query joins it by name, once', async () => {
   const cache = new QueryCache()
   const embedder = new HeldEmbedder()
   const all = [cache.embed(embedder, 'a', undefined, 'first')]
@@ -102,7 +102,7 @@ test('a caller that gives up leaves the others their embedding; the last one sto
   assert.equal(getEventListeners(patient.signal, 'abort').length, 0)
 })
 
-test('a failure reaches everyone who waits and is not remembered', async () => {
+test('a failure reaches every waiting caller and is not cached', async () => {
   const cache = new QueryCache()
   const embedder = new HeldEmbedder()
   const waiting = [cache.embed(embedder, 'a'), cache.embed(embedder, 'a')]
@@ -114,7 +114,7 @@ test('a failure reaches everyone who waits and is not remembered', async () => {
   await again
 })
 
-test('forgets what was used longest ago, as a plain list would', async () => {
+test('evicts the least recently used entry, as a plain list would', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.constantFrom(...'abcdefgh'), { maxLength: 80 }), async (queries) => {
       const cache = new QueryCache({ entriesMax: 4 })

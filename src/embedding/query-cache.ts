@@ -1,10 +1,11 @@
-import { Callers } from '../turns/callers.ts'
+import { LRUCache } from 'lru-cache'
+import { Callers } from '../fair-queue/callers.ts'
 import type { Embedder } from './embedder.ts'
 import { abortedError } from './embedding-error.ts'
 
 export interface QueryCacheOptions {
   readonly entriesMax?: number
-  /** Vectors and texts together. */
+  /** The bytes of vectors and texts together. */
   readonly bytesMax?: number
 }
 
@@ -16,21 +17,20 @@ interface Flight {
 }
 
 /**
- * Remembers the vectors of queries, least recently used out first, for all profiles together; the same query asked
- * for by many at once is embedded once, in the turn of whichever caller comes first. A shared embedding goes on until the
- * last who waits for it has given up. Failures are not remembered. Callers get copies.
+ * An LRU cache of query vectors for all profiles. Concurrent requests for the same query share one embedding, made when
+ * the first of their callers is served. It is cancelled only when all of them have given up. Failures are not cached.
+ * Callers get copies.
  */
 export class QueryCache {
-  readonly #entriesMax: number
-  readonly #bytesMax: number
-  /** A Map keeps the order of insertion: the first key is the one used longest ago. */
-  readonly #entries = new Map<string, Float32Array>()
+  readonly #entries: LRUCache<string, Float32Array>
   readonly #flights = new Map<string, Flight>()
-  #bytes = 0
 
   constructor(options: QueryCacheOptions = {}) {
-    this.#entriesMax = options.entriesMax ?? 10_000
-    this.#bytesMax = options.bytesMax ?? 64 * 1024 * 1024
+    this.#entries = new LRUCache({
+      max: options.entriesMax ?? 10_000,
+      maxSize: options.bytesMax ?? 64 * 1024 * 1024,
+      sizeCalculation: (vector, key) => key.length * 2 + vector.byteLength,
+    })
   }
 
   get size(): number {
@@ -39,14 +39,10 @@ export class QueryCache {
 
   async embed(embedder: Embedder, text: string, signal?: AbortSignal, caller?: string): Promise<Float32Array> {
     if (signal?.aborted) throw abortedError()
-    // The length in front keeps two pairs of profile and text from making one key.
+    // The length prefix keeps two pairs of profile and text from having the same key.
     const key = `${embedder.profileId.length}:${embedder.profileId}${text}`
     const known = this.#entries.get(key)
-    if (known !== undefined) {
-      this.#entries.delete(key)
-      this.#entries.set(key, known)
-      return known.slice()
-    }
+    if (known !== undefined) return known.slice()
     const underWay = this.#flights.get(key)
     if (caller !== undefined) underWay?.callers.join(caller)
     const flight = underWay ?? this.#takeOff(key, embedder, text, new Callers(caller))
@@ -64,7 +60,7 @@ export class QueryCache {
     } finally {
       signal?.removeEventListener('abort', onAbort)
       if (--flight.waiters === 0) {
-        // Whoever asks from now on must not join what is being stopped.
+        // Later requests must not join a cancelled embedding.
         if (this.#flights.get(key) === flight) this.#flights.delete(key)
         flight.controller.abort()
       }
@@ -74,32 +70,13 @@ export class QueryCache {
   #takeOff(key: string, embedder: Embedder, text: string, callers: Callers): Flight {
     const controller = new AbortController()
     const promise = embedder.embed([text], 'query', controller.signal, callers).then(([vector]) => {
-      this.#remember(key, vector!)
+      this.#entries.set(key, vector!)
       return vector!
     })
     const flight = { promise, controller, callers, waiters: 0 }
     this.#flights.set(key, flight)
-    // Also tells the runtime that a failure nobody waits for any more is no surprise.
+    // This also marks the rejection as handled if nobody waits for it any more.
     promise.catch(() => {}).finally(() => this.#flights.get(key) === flight && this.#flights.delete(key))
     return flight
   }
-
-  #remember(key: string, vector: Float32Array): void {
-    this.#forget(key)
-    this.#entries.set(key, vector)
-    this.#bytes += sizeOf(key, vector)
-    for (const oldest of this.#entries.keys()) {
-      if (this.#entries.size <= this.#entriesMax && this.#bytes <= this.#bytesMax) return
-      this.#forget(oldest)
-    }
-  }
-
-  #forget(key: string): void {
-    const vector = this.#entries.get(key)
-    if (vector === undefined) return
-    this.#entries.delete(key)
-    this.#bytes -= sizeOf(key, vector)
-  }
 }
-
-const sizeOf = (key: string, vector: Float32Array): number => key.length * 2 + vector.byteLength

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { ConfigError } from '../config.ts'
+import { ConfigError } from '../settings/config.ts'
 import { silentPoolWatch } from '../threads/pool.ts'
 import { type ProfileRegistry, registerEmbedders } from './register-embedders.ts'
 
@@ -40,7 +40,7 @@ suite('the embedders of an instance', () => {
     assert.deepEqual([put, before], [['bge-small-en-v1.5 en'], []])
   })
 
-  test('another name without an endpoint is a fault that says what may be set', async () => {
+  test('another name without an endpoint is a fault that lists the valid names', async () => {
     for (const embeddingModel of ['gpt', 'bge-small-en-v1.5,', 'bge-small-en-v1.5;multilingual-e5-small-q4']) {
       await assert.rejects(registered({ embeddingModel }), (error) => {
         assert.ok(error instanceof ConfigError)

@@ -2,17 +2,17 @@ import type { PoolWatch } from '../threads/pool.ts'
 import { BuiltInEmbedder } from './built-in-embedder.ts'
 import { type BuiltInModel, builtInModel } from './built-in-models.ts'
 import type { Embedder } from './embedder.ts'
-import { HttpEmbedder } from './http-embedder.ts'
+import { HttpEmbedder, type HttpEmbedderOptions } from './http-embedder.ts'
 import { namedModels } from './named-models.ts'
 
-/** The port: where profiles are registered. */
+/** The port that registers profiles. */
 export interface ProfileRegistry {
   embeddingProfiles(): Promise<readonly StoredProfile[]>
-  /** The first becomes the default; vectors of the others are made besides, of texts in their languages. */
+  /** The first becomes the default. The others make additional vectors for texts in their languages. */
   register(profiles: readonly (StoredProfile & { readonly languages: readonly string[] | null })[]): Promise<void>
 }
 
-interface StoredProfile {
+export interface StoredProfile {
   readonly profileId: string
   readonly provider: string
   readonly model: string
@@ -26,17 +26,17 @@ export interface EmbeddingSettings {
 }
 
 export interface RegisteredEmbedders {
-  /** Of the default profile: it makes vectors of all texts. */
+  /** The embedder of the default profile, which makes vectors for all texts. */
   readonly embedder: Embedder
-  /** They make vectors too, of texts in their languages. */
+  /** Embedders that make additional vectors for texts in their languages. */
   readonly besides: readonly Embedder[]
-  /** Of profiles whose vectors were made before: they can answer until the default one has all. */
+  /** Embedders of profiles that already have vectors. They answer queries until the default profile is complete. */
   readonly before: readonly Embedder[]
-  /** Registers the dimensions of a remote model when its endpoint has first answered. */
+  /** Registers the dimensions of a remote model after the endpoint's first answer. */
   readonly learn: () => Promise<void>
 }
 
-/** The instance's own embedders, registered as its active profiles. A model is loaded when it first has something to do. */
+/** Creates the instance's own embedders and registers them as its active profiles. A model is loaded on first use. */
 export async function registerEmbedders(
   settings: EmbeddingSettings,
   registry: ProfileRegistry,
@@ -48,7 +48,7 @@ export async function registerEmbedders(
       ? await builtIn(namedModels(settings), registry, watch)
       : await remote(settings, stored, registry)
   const [embedder, ...besides] = embedders
-  // The built-in model of a profile is always there; an endpoint that is no longer set is not.
+  // The built-in model of a profile always exists; an endpoint may no longer be set.
   const before = stored.flatMap(({ profileId, provider }) => {
     const known = embedders.find((one) => one.profileId === profileId)
     if (profileId === embedder!.profileId || provider !== 'builtin') return []
@@ -67,20 +67,31 @@ async function builtIn(models: readonly BuiltInModel[], registry: ProfileRegistr
   return { embedders: models.map((model) => new BuiltInEmbedder(model, { watch })), learn: async () => {} }
 }
 
-async function remote(settings: EmbeddingSettings, stored: readonly StoredProfile[], registry: ProfileRegistry) {
-  const model = settings.embeddingModel!
-  // The id stands in addresses: other characters than those of ids become dashes.
-  const profileId = model.replace(/[^A-Za-z0-9._:-]/g, '-')
-  const registered = { profileId, provider: 'http', model, languages: null }
-  let dimensions = stored.find((one) => one.profileId === profileId)?.dimensions ?? null
-  await registry.register([{ ...registered, dimensions }])
-  const embedder = new HttpEmbedder({
+/** The embedder of an endpoint, with the dimensions of the vectors that it has made before. */
+export function endpointEmbedder(
+  { embeddingUrl, embeddingModel, embeddingKey }: EmbeddingSettings,
+  stored: readonly StoredProfile[],
+  options: Pick<HttpEmbedderOptions, 'attemptsMax'> = {},
+): HttpEmbedder {
+  // Ids occur in addresses, so other characters become dashes.
+  const profileId = embeddingModel!.replace(/[^A-Za-z0-9._:-]/g, '-')
+  const dimensions = stored.find((one) => one.profileId === profileId)?.dimensions ?? null
+  return new HttpEmbedder({
+    ...options,
     profileId,
-    url: settings.embeddingUrl!,
-    model,
-    key: settings.embeddingKey,
+    url: embeddingUrl!,
+    model: embeddingModel!,
+    key: embeddingKey,
     dimensions,
   })
+}
+
+async function remote(settings: EmbeddingSettings, stored: readonly StoredProfile[], registry: ProfileRegistry) {
+  const embedder = endpointEmbedder(settings, stored)
+  const { profileId, model } = embedder
+  const registered = { profileId, provider: 'http', model, languages: null }
+  let { dimensions } = embedder
+  await registry.register([{ ...registered, dimensions }])
   const learn = async (): Promise<void> => {
     if (dimensions !== null || embedder.dimensions === null) return
     await registry.register([{ ...registered, dimensions: embedder.dimensions }])

@@ -1,14 +1,16 @@
 /**
- * One request to an OpenAI-compatible endpoint, and what its end means.
+ * One request to an OpenAI-compatible endpoint, and the meaning of its result.
  *
- *   answer                      outcome                                try again now   the provider is
- *   200, a usable body          vectors                                                up
- *   200, anything else          bad_answer                             no              down
- *   408, 429, 5xx, network      unavailable                            yes             down
- *   no answer in time           timed_out                              yes             down
- *   400, 413, 422               refused: perhaps only these texts      no              up
- *   3xx, other 4xx              misconfigured                          no              down
- *   given up by the caller      aborted                                no              unknown
+ *   answer                      outcome                                retry now   the provider is
+ *   200, a usable body          vectors                                            up
+ *   200, anything else          bad_answer                             no          down
+ *   408, 429, 5xx, network      unavailable                            yes         down
+ *   no answer in time           timed_out                              no          down
+ *   400, 413, 422               refused: perhaps only these texts      no          up
+ *   3xx, other 4xx              misconfigured                          no          down
+ *   cancelled by the caller     aborted                                no          unknown
+ *
+ * A request is not retried after a timeout: a retry would lose every answer that takes longer than its share.
  */
 import { type PostOutcome, postJson } from '../outbound/post-json.ts'
 import { abortedError, EmbeddingError, type EmbeddingErrorCode } from './embedding-error.ts'
@@ -43,7 +45,7 @@ export async function requestEmbeddings(
     case 'too_large':
       return failed('bad_answer', `answered with more than ${answerBytesMax} bytes`, false)
     case 'late':
-      return failed('timed_out', `did not answer within ${timeoutMs} ms`, true)
+      return failed('timed_out', `did not answer within ${timeoutMs} ms`, false)
     case 'unreachable':
       return failed('unavailable', `cannot be reached (${posted.code})`, true)
     case 'aborted':
@@ -61,7 +63,8 @@ function outcomeOfText(text: string, count: number): RequestOutcome {
 }
 
 function outcomeOfStatus({ status, retryAfterMs }: Extract<PostOutcome, { outcome: 'answered' }>): RequestOutcome {
-  const what = `answered HTTP ${status}`
+  const hint = status === 404 ? ': does its address have the right path, usually /v1?' : ''
+  const what = `answered HTTP ${status}${hint}`
   if (status === 400 || status === 413 || status === 422)
     return { type: 'refused', error: errorOf('misconfigured', what) }
   const passes = status === 408 || status === 429 || status >= 500

@@ -80,7 +80,7 @@ test('passages that are short go together, up to eight and a thousand characters
   assert.deepEqual(sizes('query', [5, 5, 5]), [1, 1, 1])
 })
 
-/** One at a time: the next, whose run is over at once. */
+/** Takes runs one at a time; each ends at once. */
 function runOne(queue: RunQueue<Job>): number | undefined {
   const run = queue.next()
   if (run !== null) queue.over(run)

@@ -1,4 +1,4 @@
-import { FairQueue } from '../turns/fair-queue.ts'
+import { FairQueue } from '../fair-queue/fair-queue.ts'
 import { type BatchLimits, batchTexts } from './batch-texts.ts'
 import type { EmbeddingKind } from './embedder.ts'
 
@@ -9,35 +9,40 @@ export interface Job {
   readonly texts: readonly string[]
 }
 
-/** Texts that are run one after the other, without coming back in between. */
+/** Texts that run one after the other in one call of the process. */
 export interface Run<J extends Job> {
   readonly job: J
   readonly texts: readonly string[]
-  /** The place of the first of them among those of the job. */
+  /** The position of the first of them in the job. */
   readonly from: number
 }
 
 /**
- * To come back after every text costs about a millisecond of CPU, a tenth of a short one; a run of several must not be longer
- * than one of a text of middle length (80 ms), for which others wait too.
+ * A call per text costs about a millisecond of CPU, a tenth of a short text. A run of several texts must take no longer
+ * than one text of medium length (80 ms), because others wait for it.
  */
 const bundle: BatchLimits = { textsMax: 8, charsMax: 1_000 }
 const alone: BatchLimits = { textsMax: 1, charsMax: 1 }
 
-/** After so many queries in a row a waiting passage gets one run, so that searching never stops indexing. */
+/** A waiting passage gets a run after this many queries in a row, so that searches never stop indexing. */
 const queriesInRowMax = 8
 
 /**
- * The order in which texts reach the model, a query or a few short passages a run: queries before passages, each kind in turn
- * between its callers. Two queries at once are never of one caller: the second is for whoever would have to wait for
- * somebody else's, so that a query beside a crowd begins at once, and a crowd alone gets no more than one core. Where all of
- * `queriesAtOnce` are taken it waits for the first that ends, the queries of its own caller, and one query of each other
- * caller for each of those. One run of passages takes no query's place: where they have a process of their own, which gives way
- * to those of queries, it goes on beside them (`passagesBeside`); otherwise it begins where no query is, or eight have begun since the last.
+ * The order in which texts reach the model, one query or a few short passages per run. Queries come before passages,
+ * and each kind is queued fairly between callers.
+ *
+ * Two concurrent queries are never of one caller: the second process is for a caller that would have to wait for
+ * another's query. So a single query starts at once beside a crowd, and a crowd alone gets no more than one core. If
+ * `queriesAtOnce` queries run, a query waits for the first that ends, for the earlier queries of its own caller and, for
+ * each of those, one query of every other caller.
+ *
+ * A run of passages does not take the slot of a query. With a process of their own, which has lower priority, passages
+ * run beside queries (`passagesBeside`); otherwise a run starts when no query runs, or when eight queries have started
+ * since the last one.
  */
 export class RunQueue<J extends Job> {
   readonly #waiting: Record<EmbeddingKind, FairQueue<Run<J>>> = { query: new FairQueue(), passage: new FairQueue() }
-  /** What of each job has not been handed out yet. */
+  /** Texts of each job that have not been handed out yet. */
   readonly #runs = new Map<number, Run<J>[]>()
   readonly #underWay = new Set<Run<J>>()
   readonly #queriesAtOnce: number
@@ -59,18 +64,18 @@ export class RunQueue<J extends Job> {
     for (const caller of job.callers) for (const run of runs) this.#waiting[job.kind].add(caller, run)
   }
 
-  /** One more waits for the job. */
+  /** Adds a caller to the waiting job. */
   join(id: number, caller: string): void {
     for (const run of this.#runs.get(id) ?? []) this.#waiting[run.job.kind].join(caller, run)
   }
 
-  /** Forgets what of the job has not been handed out yet. */
+  /** Drops the texts of the job that have not been handed out yet. */
   remove(id: number): void {
     for (const run of this.#runs.get(id) ?? []) this.#waiting[run.job.kind].remove(run)
     this.#runs.delete(id)
   }
 
-  /** What is to be run now; `null` when that is nothing, until something comes or a run is over. */
+  /** The next run; `null` if nothing can run until a job arrives or a run ends. */
   next(): Run<J> | null {
     const passagesTurn = this.#queriesInRow >= queriesInRowMax
     const run = passagesTurn
@@ -82,7 +87,7 @@ export class RunQueue<J extends Job> {
     return run
   }
 
-  /** The run has ended, however. */
+  /** Call it when the run has ended, whatever its result. */
   over(run: Run<J>): void {
     this.#underWay.delete(run)
   }

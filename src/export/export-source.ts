@@ -1,10 +1,10 @@
 import type { Scope } from '../access/scope.ts'
 
-/** The port: documents with their texts, in the order of their ids, as lines of an export. */
+/** The port of exports: documents with their texts, ordered by id, as lines. */
 export interface ExportSource {
   /**
-   * Some lines after a position. One call looks at a bounded number of documents and reads a bounded amount of text,
-   * but always gets on. Texts that the scope hides are not read.
+   * The lines after a position. One call looks at a bounded number of documents and reads a bounded amount of text, but
+   * always moves forward. Does not read texts that the scope hides.
    */
   portion(query: ExportQuery): Promise<ExportPortion>
 }
@@ -16,11 +16,11 @@ export interface ExportQuery {
   readonly scope: Scope
   readonly after: ExportPosition | null
   readonly versions: ExportedVersions
-  /** Lines of documents, at the most. */
+  /** The maximum number of document lines. */
   readonly documentsMax: number
 }
 
-/** How far an export has come: through this document, or, where a version is named, through that version of it. */
+/** The progress of an export: through this document, or through this version of it if one is named. */
 export interface ExportPosition {
   readonly documentId: string
   /** Empty: through the document's own line. Null: the document is done. */
@@ -28,9 +28,9 @@ export interface ExportPosition {
 }
 
 export interface ExportPortion {
-  /** Whole lines in UTF-8, made where the rows are: a portion crosses threads as it goes out. */
-  readonly lines: Uint8Array
-  /** Lines of documents among them. */
+  /** Whole lines. The store makes them, so that rows need not be passed on. */
+  readonly lines: string
+  /** The number of document lines. */
   readonly documents: number
   readonly position: ExportPosition | null
   readonly atEnd: boolean

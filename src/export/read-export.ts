@@ -1,49 +1,53 @@
 import type { Scope } from '../access/scope.ts'
-import { Callers } from '../turns/callers.ts'
-import type { FairTurns } from '../turns/fair-turns.ts'
+import type { FeedPlace } from '../changes/change-log.ts'
+import { Callers } from '../fair-queue/callers.ts'
+import type { FairSlots } from '../fair-queue/fair-slots.ts'
 import type { ExportedVersions, ExportPortion, ExportPosition, ExportSource } from './export-source.ts'
 
-/** Between two checkpoints. */
+/** The number of documents between two checkpoints. */
 export const checkpointDocuments = 1000
 
-/** Where an export stands, and all that it needs to go on from there; what its cursors hold. */
+/** The progress of an export and everything needed to continue it. An export cursor holds this. */
 export interface ExportProgress {
   readonly position: ExportPosition | null
-  /** Lines of documents since its first start. */
+  /** Document lines since the first request of this export. */
   readonly documents: number
-  /** The feed's newest event at its first start. */
-  readonly changesPosition: number
-  /** What the application was entitled to then, as a digest. */
+  /** The end of the feed at the first request. */
+  readonly changesFrom: FeedPlace
+  /** A digest of the application's entitlements at the first request. */
   readonly entitlements: string
 }
 
 export interface ExportRun {
   readonly from: ExportProgress
   readonly versions: ExportedVersions
-  /** Lines of documents of this answer; null for all. */
+  /** The maximum number of document lines in this answer; null for all. */
   readonly limit: number | null
   readonly applicationId: string
-  /** What the caller may read at this moment; rejects where that is nothing any more, or of other entitlements. */
+  /**
+   * Returns the scope that the caller may read now. Rejects if the caller has lost access or its entitlements have
+   * changed.
+   */
   readonly scope: () => Promise<Scope>
   readonly gone: AbortSignal
 }
 
-/** Some lines, and how far they go. `isCheckpoint`: a cursor belongs behind them. */
+/** Some lines, and the progress after them. `isCheckpoint`: a cursor line follows. */
 export interface ExportStep {
-  readonly lines: Uint8Array
+  readonly lines: string
   readonly progress: ExportProgress
   readonly isCheckpoint: boolean
   readonly atEnd: boolean
 }
 
 /**
- * An export, portion by portion: each is a read of its own, so that none holds a snapshot of the store for long, and is
- * read while the one before goes out. Of all exports one portion is read at a time, in turn between applications: what
- * else reads waits behind one of them at the most.
+ * Reads an export portion by portion. Each portion is a read of its own, so that none holds a snapshot of the store for
+ * long. The next portion is read while the previous one is sent. Only one portion of all exports is read at a time, and
+ * applications take turns, so other reads wait for at most one portion.
  *
- * A portion that was read while the caller could read something else than when it goes out is read again.
+ * If the caller's scope changes between the read of a portion and its sending, the portion is read again.
  */
-export async function* readExport(run: ExportRun, source: ExportSource, turns: FairTurns): AsyncGenerator<ExportStep> {
+export async function* readExport(run: ExportRun, source: ExportSource, turns: FairSlots): AsyncGenerator<ExportStep> {
   const until = run.limit === null ? Number.POSITIVE_INFINITY : run.from.documents + run.limit
   let { from: progress } = run
   const read = async (from: ExportProgress): Promise<ReadPortion> => {
@@ -71,7 +75,8 @@ export async function* readExport(run: ExportRun, source: ExportSource, turns: F
     const isLast = portion.atEnd || isFull
     if (!isLast) {
       next = read(progress)
-      // Whoever waits for it hears of it; when nobody does any more, nobody need.
+      // The consumer of the promise sees the error. This handler only prevents an unhandled rejection if nobody awaits
+      // it any more.
       next.catch(() => {})
     }
     const isCheckpoint = !portion.atEnd && (isFull || (portion.documents > 0 && documents % checkpointDocuments === 0))

@@ -1,39 +1,40 @@
 import { hash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
-import type { TSchema } from 'typebox'
+import { type TSchema, Type } from 'typebox'
 import type { Scope } from '../access/scope.ts'
 import type { UsageBook } from '../access/usage-book.ts'
 import { Document } from '../catalog/answers.ts'
 import { Content } from '../catalog/document-routes.ts'
-import { type ChangeLog, eventTypes } from '../changes/change-log.ts'
+import { type ChangeLog, eventTypes, type PackedPlace, packedPlace, unpackedPlace } from '../changes/change-log.ts'
 import { feedBinding } from '../changes/feed-binding.ts'
-import { expired } from '../changes/read-changes.ts'
-import type { Cursors } from '../cursors.ts'
-import { invalidField, TidemarkError } from '../errors.ts'
-import { acceptedWeights } from '../http/accepted-weights.ts'
-import { listParameter, splitList } from '../http/list-parameter.ts'
+import { expired, expiryNow, ofLostTime } from '../changes/read-changes.ts'
+import { FairSlots } from '../fair-queue/fair-slots.ts'
+import { cursorParameter, listParameter, splitLists } from '../http/query-parameters.ts'
+import { acceptedWeights } from '../http/request-head.ts'
 import { abortSignalOf, consumerOf, scopeOf } from '../http/route.ts'
 import { takeQuota } from '../http/take-quota.ts'
 import type { TypedApp } from '../http/typed-app.ts'
-import { Type } from '../schema-types.ts'
-import { FairTurns } from '../turns/fair-turns.ts'
-import { choice, named, orNull, strict } from '../validation.ts'
+import type { Cursors } from '../platform/cursors.ts'
+import { invalidField, TidemarkError } from '../platform/errors.ts'
+import { choice, named, orNull, strict } from '../platform/validation.ts'
+import { exportLine } from './export-line.ts'
 import { type ExportSource, exportedVersions } from './export-source.ts'
 import { checkpointDocuments, type ExportProgress, type ExportStep, readExport } from './read-export.ts'
-import { SentBytes } from './sent-bytes.ts'
 
 const ndjson = 'application/x-ndjson'
 const parquet = 'application/vnd.apache.parquet'
 const invalid = 'invalid_document_query'
 
-/** Documents of a Parquet file, and bytes of lines that it is made of: it is made as a whole, in memory. */
+/**
+ * The limits of a Parquet file, which is made in memory: documents by default, documents at most, and bytes of lines.
+ */
 const pageLimits = { usual: 1000, most: 10_000, lineBytes: 16 * 1024 * 1024 }
 
 const nextCursorHeader = 'Tidemark-Next-Cursor'
 const changesCursorHeader = 'Tidemark-Changes-Cursor'
 
-/** Who names it gets it, unless lines are taken more gladly; who takes anything gets lines. */
+/** Parquet is sent if the client names it and does not prefer lines. A client that accepts anything gets lines. */
 function acceptsParquet(accept = ''): boolean {
   const weights = acceptedWeights(accept)
   const lines = weights.get(ndjson) ?? 0
@@ -51,11 +52,8 @@ const Query = Type.Object(
         description: '`all` adds earlier versions, each on a line of its own after its document.',
       }),
     ),
-    cursor: Type.Optional(
-      Type.String({
-        description:
-          'The `cursor` of a `checkpoint` line: continues after it. Send the same filters; `limit` may differ.',
-      }),
+    cursor: cursorParameter(
+      'The `cursor` of a `checkpoint` line: continues after it. Send the same filters; `limit` may differ.',
     ),
     limit: Type.Optional(
       Type.Integer({
@@ -89,13 +87,13 @@ const Line = named(
       'ExportVersion',
       'version',
       { content: Content },
-      'An earlier version, with `versions=all` and `body`. It may be readable where its document is not, by its language.',
+      'An earlier version, with `versions=all` and `body`. Language entitlements can open a version whose document they hide.',
     ),
     line(
       'ExportCheckpoint',
       'checkpoint',
       { cursor: Type.String() },
-      `After every ${checkpointDocuments} documents, and where the answer ends before the export does.`,
+      `After every ${checkpointDocuments} documents, and at the end of a response that does not complete the export.`,
     ),
     line(
       'ExportEnd',
@@ -115,24 +113,24 @@ const Line = named(
   ]),
 )
 
-/** A text to whoever makes a client of the description; what a line of it is stands within. */
+/** A string for generated clients; `contentSchema` describes one line. */
 const Lines = Type.String({ contentMediaType: ndjson, contentSchema: Line })
 
 export interface ExportParts {
   readonly source: ExportSource
-  readonly log: Pick<ChangeLog, 'state'>
+  readonly log: Pick<ChangeLog, 'state' | 'knows'>
   readonly cursors: Cursors
   readonly usage: UsageBook
-  /** The process is about to end: exports end at the next checkpoint that can be made. */
+  /** True if the process is about to end: exports then end at the next possible checkpoint. */
   readonly isStopping: () => boolean
 }
 
-/** Portions that are read at once, of all exports together. */
+/** Portions of all exports together that are read at once. */
 const readAtOnce = 1
 
 export function exportRoutes(app: TypedApp, parts: ExportParts): void {
   const { source, log, cursors, usage } = parts
-  const turns = new FairTurns(readAtOnce, false)
+  const turns = new FairSlots(readAtOnce, false)
   app.get(
     '/v1/export',
     {
@@ -171,25 +169,23 @@ export function exportRoutes(app: TypedApp, parts: ExportParts): void {
       if (isFile && limit !== null && limit > pageLimits.most) {
         throw invalidField(invalid, 'limit', `must be at most ${pageLimits.most} for a Parquet file`)
       }
-      const filter = {
-        datasets: splitList(request.query.dataset_id, 'dataset_id', invalid),
-        platforms: splitList(request.query.source_platform, 'source_platform', invalid),
-      }
+      const lists = splitLists(request.query, ['dataset_id', 'source_platform'], invalid)
+      const filter = { datasets: lists.dataset_id, platforms: lists.source_platform }
       const { applicationId } = consumerOf(request)
       const binding = ['export', applicationId, sorted(filter.datasets), sorted(filter.platforms), versions]
-      const begun = await progressOf(request.query.cursor ?? null, binding)
-      const scope = currentScope(request, filter, begun.entitlements)
+      const started = await progressOf(request.query.cursor ?? null, binding)
+      const scope = currentScope(request, filter, started.entitlements)
       await scope()
-      const from = { ...begun, entitlements: entitlementsOf(request) }
+      const from = { ...started, entitlements: entitlementsOf(request) }
       await takeQuota(request, reply, usage)
       reply.type(isFile ? parquet : `${ndjson}; charset=utf-8`)
-      // For the head alone nothing is read.
+      // A HEAD request reads nothing.
       if (request.method === 'HEAD') return reply.send(null as never)
       const gone = abortSignalOf(reply)
       const run = { from, versions, limit: limit ?? (isFile ? pageLimits.usual : null), applicationId, scope, gone }
       const steps = readExport(run, source, turns)
       const follow = { applicationId, types: eventTypes, ...filter, ingestedFrom: null, ingestedTo: null }
-      const changesCursor = () => cursors.sign(feedBinding(follow), from.changesPosition)
+      const changesCursor = () => cursors.sign(feedBinding(follow), packedPlace(from.changesFrom))
       const cursor = (progress: ExportProgress) => cursors.sign(binding, packed(progress))
       if (isFile) {
         const { parquetPage } = await import('./parquet-page.ts')
@@ -198,26 +194,32 @@ export function exportRoutes(app: TypedApp, parts: ExportParts): void {
         if (!page.atEnd) reply.header(nextCursorHeader, cursor(page.progress))
         return reply.send(Buffer.from(page.bytes) as never)
       }
-      // Before the answer begins: what fails here has a status of its own.
+      // The first step is read before the answer starts, so that a failure here gets its own status.
       const first = await steps.next()
       const { isStopping } = parts
-      const sent = new SentBytes(() => answer.readableLength + reply.raw.writableLength)
-      const lines = linesOf(request, first, steps, { changesCursor, cursor, isStopping, gone, sent })
-      const answer = Readable.from(lines, { objectMode: false })
-      return reply.send(answer as never)
+      const lines = linesOf(request, first, steps, { changesCursor, cursor, isStopping, gone })
+      return reply.send(Readable.from(lines, { objectMode: false }) as never)
     },
   )
 
-  async function progressOf(cursor: string | null, binding: unknown): Promise<BegunExport> {
-    const { newest, removedThrough } = await log.state()
-    if (cursor === null) return { position: null, documents: 0, changesPosition: newest, entitlements: null }
+  async function progressOf(cursor: string | null, binding: unknown): Promise<StartedExport> {
+    const { newest, removedThrough, last } = await log.state(expiryNow())
+    if (cursor === null) {
+      const changesFrom = { position: newest, passed: last }
+      return { position: null, documents: 0, changesFrom, entitlements: null }
+    }
     const opened = await cursors.open<Packed>(cursor, binding)
     if (!opened.ok) {
-      throw invalidField('invalid_cursor', 'cursor', 'is not of an export with these filters: send one as it was given')
+      throw invalidField(
+        'invalid_cursor',
+        'cursor',
+        'belongs to another export or other filters: send the cursor unchanged, with the same filters',
+      )
     }
     const progress = unpacked(opened.position)
-    // What changed at its beginning can no longer be told.
-    if (progress.changesPosition < removedThrough) throw expired()
+    // Changes since the start of the export may have been removed from the feed.
+    if (progress.changesFrom.position < removedThrough) throw expired()
+    if (!(await log.knows(progress.changesFrom))) throw ofLostTime()
     return progress
   }
 }
@@ -227,57 +229,55 @@ interface AnswerParts {
   readonly cursor: (progress: ExportProgress) => string
   readonly isStopping: () => boolean
   readonly gone: AbortSignal
-  readonly sent: SentBytes
 }
 
 async function* linesOf(
   request: FastifyRequest,
   first: IteratorResult<ExportStep>,
   steps: AsyncGenerator<ExportStep>,
-  { changesCursor, cursor, isStopping, gone, sent }: AnswerParts,
-): AsyncGenerator<string | Uint8Array> {
-  yield lineOf({ type: 'start', changes_cursor: changesCursor() })
+  { changesCursor, cursor, isStopping, gone }: AnswerParts,
+): AsyncGenerator<string> {
+  yield exportLine({ type: 'start', changes_cursor: changesCursor() })
   try {
     for (let step = first; step.done !== true; step = await steps.next()) {
       const { lines, progress, isCheckpoint, atEnd } = step.value
-      if (lines.length > 0) yield sent.begin(lines)
+      if (lines.length > 0) yield lines
       const isLeft = !atEnd && isStopping()
-      if (isCheckpoint || isLeft) yield lineOf({ type: 'checkpoint', cursor: cursor(progress) })
-      if (atEnd) yield lineOf({ type: 'end', documents: progress.documents, changes_cursor: changesCursor() })
+      if (isCheckpoint || isLeft) yield exportLine({ type: 'checkpoint', cursor: cursor(progress) })
+      if (atEnd) yield exportLine({ type: 'end', documents: progress.documents, changes_cursor: changesCursor() })
       if (isLeft) return
     }
   } catch (error) {
-    // A defect cuts the answer off, and is logged so.
+    // A defect ends the answer early and is logged.
     if (!(error instanceof TidemarkError) || gone.aborted) throw error
     if (error.status >= 500) request.degraded('export_incomplete', error)
-    yield lineOf({ type: 'error', code: error.code, message: error.message, request_id: request.id })
+    yield exportLine({ type: 'error', code: error.code, message: error.message, request_id: request.id })
   } finally {
     await steps.return(undefined)
   }
 }
 
-const lineOf = (value: object): string => `${JSON.stringify(value)}\n`
+/** The cursor holds the digest of the entitlements. Null for an export that starts now. */
+type StartedExport = Omit<ExportProgress, 'entitlements'> & { readonly entitlements: string | null }
 
-/** The entitlements are known from its cursor; null for an export that begins now. */
-type BegunExport = Omit<ExportProgress, 'entitlements'> & { readonly entitlements: string | null }
-
-/** What the caller is entitled to, whatever the entries are called. */
+/** A digest of the caller's entitlements, without the ids of the entries. */
 function entitlementsOf(request: FastifyRequest): string {
   const entries = consumerOf(request).entitlements.map(({ entitlement_id: _, ...entry }) => entry)
   return hash('sha256', JSON.stringify(entries), 'base64url')
 }
 
 /**
- * What the caller may read now: the same object for as long as that does not change. Of entitlements that are not those of
- * the beginning there is no such export: what came already may not be readable any more, and what became readable may be
- * behind. A dataset that is being erased is no such change: the feed tells what goes.
+ * Returns what the caller may read now, as the same object while it does not change. Throws if the entitlements differ
+ * from those at the start: some lines already sent might no longer be readable, and some lines already passed might
+ * have become readable. A dataset that is being erased does not count as a change, because the feed reports the erased
+ * documents.
  */
 function currentScope(
   request: FastifyRequest,
   filter: { readonly datasets: readonly string[] | null; readonly platforms: readonly string[] | null },
-  begunWith: string | null,
+  entitlementsAtStart: string | null,
 ): () => Promise<Scope> {
-  let entitlements = begunWith
+  let entitlements = entitlementsAtStart
   let known: { readonly entries: unknown; readonly text: string; readonly scope: Scope } | null = null
   return async () => {
     await request.recheckCredential()
@@ -295,33 +295,33 @@ function currentScope(
 const entitledOtherwise = (): TidemarkError =>
   new TidemarkError(
     'cursor_expired',
-    'the entitlements of the application have changed since this export began: start over with GET /v1/export without a cursor, and replace what you have',
+    'the entitlements of the application have changed since this export started: start over with GET /v1/export without a cursor, and replace what you have',
     { details: [{ path: 'cursor', message: 'was issued under other entitlements: start over without it' }] },
   )
 
 const sorted = (values: readonly string[] | null) => values && [...values].sort()
 
-/** As a cursor holds it. */
+/** The form in a cursor. */
 type Packed = readonly [
   documentId: string | null,
   versionId: string | null,
   documents: number,
-  changesPosition: number,
+  changesFrom: PackedPlace,
   /** Absent in cursors of earlier versions. */
   entitlements?: string,
 ]
 
-const packed = ({ position, documents, changesPosition, entitlements }: ExportProgress): Packed => [
+const packed = ({ position, documents, changesFrom, entitlements }: ExportProgress): Packed => [
   position?.documentId ?? null,
   position?.versionId ?? null,
   documents,
-  changesPosition,
+  packedPlace(changesFrom),
   entitlements,
 ]
 
-const unpacked = ([documentId, versionId, documents, changesPosition, entitlements]: Packed): BegunExport => ({
+const unpacked = ([documentId, versionId, documents, changesFrom, entitlements]: Packed): StartedExport => ({
   position: documentId === null ? null : { documentId, versionId },
   documents,
-  changesPosition,
+  changesFrom: unpackedPlace(changesFrom),
   entitlements: entitlements ?? null,
 })

@@ -1,16 +1,17 @@
-import { open, readFile, rename } from 'node:fs/promises'
+import { open, rename } from 'node:fs/promises'
+import { readRegularText } from '../platform/regular-file.ts'
 
-/** What is remembered of a feed once the server has acknowledged what came from it. */
+/** The state of a feed, saved once the server has acknowledged its entries. */
 export interface FeedState {
   readonly etag?: string
   readonly lastModified?: string
-  /** Of each entry in the feed, a digest of what was stored: the same is not sent again. */
+  /** A digest of what was stored for each entry in the feed. An entry with the same digest is not sent again. */
   readonly sent: Readonly<Record<string, string>>
 }
 
 /**
- * The collector's own memory, one file. It may be lost at any time: everything is then sent once more, and the server
- * finds it unchanged.
+ * The collector's own state, in one file. Losing it is harmless: everything is sent once more, and the server finds it
+ * unchanged.
  */
 export class Checkpoint {
   readonly #path: string
@@ -22,11 +23,11 @@ export class Checkpoint {
     this.#feeds = feeds
   }
 
-  /** A file that is not there, or not ours, is an empty one. */
+  /** A file that is missing, or not a checkpoint, counts as an empty one. */
   static async load(path: string): Promise<Checkpoint> {
     let feeds: [string, FeedState][] = []
     try {
-      const content = JSON.parse(await readFile(path, 'utf8')) as { feeds?: Record<string, FeedState> }
+      const content = JSON.parse(await readRegularText(path)) as { feeds?: Record<string, FeedState> }
       feeds = Object.entries(content.feeds ?? {}).filter(([, state]) => typeof state?.sent === 'object')
     } catch (error) {
       if (!(error instanceof SyntaxError) && (error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
@@ -38,7 +39,7 @@ export class Checkpoint {
     return this.#feeds.get(url)
   }
 
-  /** On disk when it resolves. The file is exchanged as a whole, so that a crash leaves the old one or the new one. */
+  /** Resolves once it is on disk. The file is replaced as a whole, so a crash leaves either the old or the new one. */
   save(url: string, state: FeedState): Promise<void> {
     this.#feeds.set(url, state)
     this.#writing = this.#writing.catch(() => {}).then(() => this.#write())

@@ -7,15 +7,15 @@ import type { Feed, FeedsConfig } from './feeds-file.ts'
 import type { FeedDocument } from './parse-entries.ts'
 import { serveTasks } from './serve-tasks.ts'
 
-/** Documents in one request: few enough that a request stays small, enough that a large feed takes few. */
+/** Documents per request: few enough to keep a request small, enough that a large feed takes few requests. */
 const batchMax = 100
-/** A server that is being restarted is waited for; one that stays away is told of. */
+/** How long to retry while the server restarts. After that the error is reported. */
 const patienceMs = 60_000
 
 export interface CollectMode {
-  /** Every feed once, then the end; else round after round until aborted. */
+  /** Reads every feed once and ends. Otherwise rounds follow until aborted. */
   readonly once: boolean
-  /** Live tasks too. */
+  /** Also works on live tasks. */
   readonly serve: boolean
 }
 
@@ -24,7 +24,7 @@ export interface RoundResult {
   readonly refused: number
 }
 
-/** Collects feeds until it is done or aborted. `say` hears one line for each thing that happened. */
+/** Collects feeds until done or aborted. `say` is called with one line for each event. */
 export async function collectFeeds(
   config: FeedsConfig,
   mode: CollectMode,
@@ -54,7 +54,7 @@ interface Parts {
   readonly reader: FeedReader
 }
 
-/** Every feed, a few at once. One that fails does not hold up the others. */
+/** Collects every feed, a few at once. A feed that fails does not hold up the others. */
 async function collectRound(
   config: FeedsConfig,
   parts: Parts,
@@ -77,7 +77,7 @@ async function collectRound(
     }
   }
   await Promise.all(Array.from({ length: config.feedsAtOnce }, work))
-  if (aborted.aborted) say('stopped: what was acknowledged is kept, the rest comes with the next run')
+  if (aborted.aborted) say('stopped: acknowledged documents are kept, the rest is sent by the next run')
   else {
     say(
       `${totals.feeds} feeds: ${totals.documents} documents sent, ${totals.refused} refused, ${totals.failed} feeds failed`,
@@ -93,7 +93,10 @@ interface FeedResult {
   readonly refused: number
 }
 
-/** Reads, sends what is new, and only then remembers: a crash in between costs a repetition, never a document. */
+/**
+ * Reads a feed, sends its new entries, and only then saves the state: a crash in between repeats work but loses no
+ * document.
+ */
 async function collectFeed(
   feed: Feed,
   { dataset, platform }: FeedsConfig,
@@ -132,7 +135,7 @@ async function collectFeed(
       }
     }
   }
-  // With something refused the feed is read again next time, in case the reason is gone by then.
+  // If any document was refused, the feed is read again next time, because the reason may be gone by then.
   const state: FeedState = {
     ...(read.etag === undefined || refused > 0 ? {} : { etag: read.etag }),
     ...(read.lastModified === undefined || refused > 0 ? {} : { lastModified: read.lastModified }),

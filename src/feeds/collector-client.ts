@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { postJson } from '../outbound/post-json.ts'
 import { retryDelay } from '../outbound/retry-delay.ts'
+import { pathSegment, pathSegmentRule } from '../platform/path-segment.ts'
 import type { FeedDocument } from './parse-entries.ts'
 
-/** The collector API, as any collector in any language would use it. */
+/** The collector API, used as any collector in any language would use it. */
 export interface DocumentResult {
   readonly index: number
   readonly document_id?: string
@@ -20,7 +21,7 @@ export interface Task {
   readonly max_items: number
 }
 
-/** The server said no; trying again would not help. */
+/** The server refused the request; trying again would not help. */
 export class RefusedByServer extends Error {
   readonly status: number
   readonly code: string
@@ -33,7 +34,7 @@ export class RefusedByServer extends Error {
 }
 
 const answersWithinMs = 60_000
-/** A result for each of the documents of one request, and room. */
+/** Enough for a result for each document of one request. */
 const answerBytesMax = 32 * 1024 * 1024
 const pauses = { firstMs: 250, maxMs: 10_000 }
 
@@ -41,9 +42,9 @@ export interface CollectorClientOptions {
   readonly server: string
   readonly key: string
   readonly aborted: AbortSignal
-  /** How long a server that is away or overloaded is waited for. */
+  /** How long to retry while the server is away or overloaded. */
   readonly patienceMs: number
-  /** Hears when the wait begins. */
+  /** Called when retrying begins. */
   readonly say: (line: string) => void
 }
 
@@ -53,7 +54,7 @@ export class CollectorClient {
   readonly #aborted: AbortSignal
   readonly #patienceMs: number
   readonly #say: (line: string) => void
-  /** Said once, and again only after it has answered. */
+  /** True after `say` was called, until the server answers again, so that an outage is reported once. */
   #isWaiting = false
 
   constructor({ server, key, aborted, patienceMs, say }: CollectorClientOptions) {
@@ -69,8 +70,8 @@ export class CollectorClient {
   }
 
   async lease(platform: string, leaseSeconds: number): Promise<readonly Task[]> {
-    const asked = { platforms: [platform], resource_kinds: ['content'], max: 1, lease_seconds: leaseSeconds }
-    return (await this.#post('/collector/v1/tasks/lease', asked)).tasks as Task[]
+    const request = { platforms: [platform], resource_kinds: ['content'], max: 1, lease_seconds: leaseSeconds }
+    return (await this.#post('/collector/v1/tasks/lease', request)).tasks as Task[]
   }
 
   async deliver(task: Task, documents: readonly FeedDocument[]): Promise<readonly DocumentResult[]> {
@@ -85,7 +86,7 @@ export class CollectorClient {
     await this.#post(pathOf(task, 'complete'), { status, ...(error === undefined ? {} : { error }) })
   }
 
-  /** Every request of this API may be sent again: the server knows documents and completions it has seen. */
+  /** Every request of this API may be repeated: the server recognises documents and completions that it has seen. */
   async #post(path: string, body: unknown): Promise<Record<string, unknown>> {
     const until = Date.now() + this.#patienceMs
     for (let attempt = 1; ; attempt++) {
@@ -139,8 +140,12 @@ const troubles = {
   aborted: 'given up',
 } as const
 
-const pathOf = (task: Task, step: string): string =>
-  `/collector/v1/tasks/${encodeURIComponent(task.task_id)}/${step}?lease_id=${encodeURIComponent(task.lease_id)}`
+function pathOf({ task_id: taskId, lease_id }: Task, step: string): string {
+  const segment = pathSegment(taskId)
+  if (segment === null)
+    throw new Error(`the server gave a task the ID ${JSON.stringify(taskId)}, which ${pathSegmentRule}`)
+  return `/collector/v1/tasks/${segment}/${step}?${new URLSearchParams({ lease_id })}`
+}
 
 function parseObject(text: string): Record<string, unknown> {
   try {

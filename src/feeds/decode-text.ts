@@ -1,12 +1,12 @@
 import { isUtf8 } from 'node:buffer'
 
-/** How far into a file an XML declaration can say its encoding. */
+/** An XML declaration is looked for in this many bytes. */
 const declarationBytesMax = 512
 
 /**
- * Bytes as text. A byte order mark tells the truth; then the header, then the XML declaration. What is said to be UTF-8,
- * or nothing at all, and is not valid UTF-8, is read as windows-1252: every byte means something there, and it is what
- * such files nearly always are.
+ * Decodes bytes to text. A byte order mark decides first, then the header, then the XML declaration. Bytes that are
+ * declared as UTF-8, or not declared, and are not valid UTF-8, are read as windows-1252: it decodes every byte, and
+ * nearly all such files use it.
  */
 export function decodeText(bytes: Uint8Array, contentType: string | undefined): string {
   const mark = markOf(bytes)
@@ -15,7 +15,7 @@ export function decodeText(bytes: Uint8Array, contentType: string | undefined): 
   for (const label of said) {
     const decoder = label === undefined ? null : decoderFor(label)
     if (decoder === null || (decoder.encoding === 'utf-8' && !isUtf8(bytes))) continue
-    // A declaration that can be read byte by byte is not in an encoding of two bytes, whatever it says.
+    // A declaration that can be read byte by byte cannot be in a two-byte encoding, whatever it says.
     if (decoder.encoding.startsWith('utf-16') && label === said[1]) continue
     return decoder.decode(bytes)
   }

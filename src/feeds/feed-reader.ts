@@ -19,7 +19,10 @@ export type FeedRead =
 const accepted =
   'application/feed+json, application/atom+xml, application/rss+xml, application/rdf+xml, application/json;q=0.9, application/xml;q=0.9, text/xml;q=0.9, */*;q=0.1'
 
-/** Gets feeds as their hosts wish, within bounds, and reads them. Never throws for what a feed or its host does. */
+/**
+ * Fetches and parses feeds within bounds, following the rules of their hosts. Never throws because of a feed or its
+ * host.
+ */
 export class FeedReader {
   readonly #config: FeedsConfig
   readonly #bounds: FetchBounds
@@ -36,7 +39,7 @@ export class FeedReader {
     this.#hosts = new HostRules(config.hostPauseMs, this.#bounds)
   }
 
-  /** `known` is what was read before: where that still holds, the answer is `unchanged`. */
+  /** `known` holds the validators of the last read. The result is `unchanged` if they still match. */
   async read(
     feed: Feed,
     known: { readonly etag?: string | undefined; readonly lastModified?: string | undefined },
@@ -72,7 +75,7 @@ export class FeedReader {
       aborted.throwIfAborted()
       if (error instanceof FetchNotAllowed) return failed('robots', error.message)
       if (error instanceof FetchRefused) return failed(error.reason, `${error.message}${remedies[error.reason] ?? ''}`)
-      return failed('format', `it is not a feed that can be read (${(error as Error).message})`)
+      return failed('format', `it is not a readable feed (${(error as Error).message})`)
     }
   }
 }
@@ -80,6 +83,5 @@ export class FeedReader {
 const failed = (reason: string, message: string): FeedRead => ({ kind: 'failed', reason, message })
 
 const remedies: Readonly<Record<string, string>> = {
-  address:
-    ': where it is meant, allow it by allow_private_addresses in the file of feeds, or --allow-private-addresses',
+  address: ': to allow it, set allow_private_addresses in the feeds file or pass --allow-private-addresses',
 }

@@ -3,14 +3,14 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { ConfigError } from '../config.ts'
+import { ConfigError } from '../settings/config.ts'
 import { readFeedsFile } from './feeds-file.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'tidemark-feeds-'))
 after(() => rmSync(folder, { recursive: true }))
 const path = join(folder, 'feeds.yaml')
 
-/** A file that is right but for these fields. */
+/** Reads a valid file with these fields changed. */
 function read(fields: object) {
   const file = { server: 'http://127.0.0.1:8080', key: 'tml_x', dataset: 'news', platform: 'rss' }
   writeFileSync(path, JSON.stringify({ ...file, feeds: ['https://example.org/'], ...fields }))

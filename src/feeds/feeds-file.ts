@@ -1,13 +1,12 @@
 import { readFileSync } from 'node:fs'
-import type { Static } from 'typebox'
-import { parse, YAMLParseError } from 'yaml'
-import { ConfigError } from '../config.ts'
-import { fileFault } from '../file-fault.ts'
-import { Type } from '../schema-types.ts'
-import { codePattern, detailsOf, messageOf, strict, validatorFor } from '../validation.ts'
+import { type Static, Type } from 'typebox'
+import { fileFault } from '../platform/file-fault.ts'
+import { parseYaml, YamlFault } from '../platform/parse-yaml.ts'
+import { codePattern, detailsOf, messageOf, strict, validatorFor } from '../platform/validation.ts'
+import { ConfigError } from '../settings/config.ts'
 import { allowedNetworks, isPublicAddress } from './public-address.ts'
 
-/** The file that says what is collected, from where, and where it goes. */
+/** The file that says which feeds to collect and where to send them. */
 const address = Type.String({ pattern: '^https?://', maxLength: 4096 })
 const language = Type.Optional(Type.String({ pattern: '^[a-z]{2,3}$' }))
 const File = Type.Object(
@@ -56,7 +55,7 @@ export interface FeedsConfig {
   readonly pollMs: number
   readonly leaseSeconds: number
   readonly checkpoint: string
-  /** Whether an address may be connected to. */
+  /** Whether connections to an address are allowed. */
   readonly allows: (address: string) => boolean
   readonly bytesMax: number
   readonly timeoutMs: number
@@ -68,7 +67,7 @@ export interface FeedsConfig {
 
 export interface Feed {
   readonly url: string
-  /** Of entries that do not say theirs, where the feed does not either. */
+  /** The language of entries that do not state one, if the feed does not either. */
   readonly language: string | undefined
 }
 
@@ -76,9 +75,9 @@ export function readFeedsFile(path: string, environment: Readonly<Record<string,
   const fail = (message: string) => new ConfigError([`${path}: ${message}`])
   let content: unknown
   try {
-    content = parse(readFileSync(path, 'utf8'))
+    content = parseYaml(readFileSync(path, 'utf8'))
   } catch (error) {
-    if (error instanceof YAMLParseError) throw fail(error.message)
+    if (error instanceof YamlFault) throw fail(error.message)
     throw fail(fileFault(error))
   }
   if (!validate(content)) throw fail(messageOf(detailsOf(validate.errors)).replace(/^the body/, 'the file'))
@@ -99,7 +98,7 @@ export function readFeedsFile(path: string, environment: Readonly<Record<string,
   if (wrong !== undefined) throw fail(`${JSON.stringify(wrong)} is not an address`)
   const seen = new Set<string>()
   const twin = feeds.find(({ url }) => seen.size === seen.add(url).size)
-  if (twin !== undefined) throw fail(`the feed ${twin.url} stands there twice`)
+  if (twin !== undefined) throw fail(`the feed ${twin.url} is listed twice`)
   const inner = file.allow_private_addresses ?? false
   const listed = typeof inner === 'boolean' ? () => inner : allowedNetworks(inner)
   if (listed === null) throw fail('allow_private_addresses must be true, false, or a list of addresses and networks')

@@ -2,29 +2,29 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type FetchBounds, fetchBounded } from '../outbound/fetch-bounded.ts'
 import { everythingAllowed, isAllowed, nothingAllowed, parseRobots, type Robots } from './robots.ts'
 
-/** The first part is the name that robots.txt files call it by. */
+/** The part before the slash is the agent name in robots.txt files. */
 export const userAgent = 'tidemark-feeds/1'
 
-/** The host does not wish the address to be fetched. */
+/** The host does not allow the address to be fetched. */
 export class FetchNotAllowed extends Error {}
 
 const robotsKeptMs = 3_600_000
 const robotsBytesMax = 512 * 1024
-/** A host may ask for pauses, but not for so long that other feeds wait for it forever. */
+/** A host may ask for pauses, but must not make other feeds wait forever. */
 const pauseMaxMs = 60_000
 const backOffMs = 60_000
 const backOffMaxMs = 3_600_000
 
 interface Host {
-  /** No request before this. */
+  /** No request is sent before this time. */
   freeAt: number
-  /** Asked for once, however many feeds of the host wait for it. */
+  /** Fetched once, even if several feeds of the host wait for it. */
   robots: { readonly rules: Promise<Robots>; readonly until: number } | null
   crawlDelayMs: number
   last: Promise<unknown>
 }
 
-/** What the hosts that feeds come from ask for: robots.txt, and pauses between requests. One request at a time each. */
+/** The rules of the hosts of feeds: robots.txt, pauses between requests, and one request at a time per host. */
 export class HostRules {
   readonly #hosts = new Map<string, Host>()
   readonly #pauseMs: number
@@ -35,7 +35,7 @@ export class HostRules {
     this.#bounds = bounds
   }
 
-  /** Rejects where the address may not be fetched, or where that cannot even be asked. */
+  /** Rejects if the address may not be fetched, or if robots.txt cannot be read. */
   async check(url: URL, aborted: AbortSignal): Promise<void> {
     const host = this.#host(url)
     if (host.robots === null || host.robots.until < Date.now()) {
@@ -52,7 +52,7 @@ export class HostRules {
     }
   }
 
-  /** Does something with a host when its pause is over, after whatever else waits for it. */
+  /** Runs `work` for a host after its pause and after earlier work for it. */
   async inTurn<T>(url: URL, aborted: AbortSignal, work: () => Promise<T>): Promise<T> {
     const host = this.#host(url)
     const turn = host.last.then(async () => {
@@ -68,13 +68,13 @@ export class HostRules {
     return turn
   }
 
-  /** The host said to come back later; null where it did not say when. Until then nothing is asked of it. */
+  /** Notes that the host asked to come back later; null if it did not say when. No request is sent to it until then. */
   backOff(url: URL, waitMs: number | null): void {
     const host = this.#host(url)
     host.freeAt = Date.now() + Math.min(backOffMaxMs, waitMs || backOffMs)
   }
 
-  /** Seconds until the host may be asked again, where that is longer than an ordinary pause. */
+  /** Seconds until the host may be asked again, if that is longer than an ordinary pause. */
   backsOffFor(url: URL): number {
     const waitMs = this.#host(url).freeAt - Date.now()
     return waitMs > pauseMaxMs || waitMs > this.#pauseMs * 2 + 1000 ? Math.ceil(waitMs / 1000) : 0
@@ -89,7 +89,7 @@ export class HostRules {
     return host
   }
 
-  /** RFC 9309: a file that is not there allows everything, one that cannot be had at the moment nothing. */
+  /** RFC 9309: a missing file allows everything; a file that cannot be fetched at the moment allows nothing. */
   async #readRobots(url: URL, aborted: AbortSignal): Promise<Robots> {
     const bounds = { ...this.#bounds, bytesMax: robotsBytesMax }
     const answer = await fetchBounded(new URL('/robots.txt', url).href, { 'user-agent': userAgent }, bounds, aborted)

@@ -22,7 +22,7 @@ test('paragraphs, lines and lists are apart; markup, scripts and comments are go
   for (const [html, text] of cases) assert.equal(htmlToText(html), text, html)
 })
 
-test('any text is read, to an end, and what is read again stays', () => {
+test('any text is read to its end, and reading the result again changes nothing', () => {
   const part = fc.constantFrom(
     '<',
     '>',

@@ -1,9 +1,10 @@
 import { decodeHTML } from 'entities'
 
 /**
- * The text of a piece of HTML, as a reader would see it: paragraphs and lines apart, no markup, no scripts. One pass
- * over the characters and no regular expression that could be made to run long; what is broken is read as far as it
- * makes sense. html-to-text was looked at: six packages for what feeds do not need (tables, link lists, selectors).
+ * Converts HTML to the text that a reader would see: paragraphs and lines apart, no markup, no scripts. It is a single
+ * pass over the characters without regular expressions that could run long. Broken markup is read as far as it makes
+ * sense. The package html-to-text was rejected: six packages for what feeds do not need (tables, link lists,
+ * selectors).
  */
 export function htmlToText(html: string): string {
   let text = ''
@@ -37,7 +38,7 @@ const paragraphs = new Set('p h1 h2 h3 h4 h5 h6 blockquote pre table ul ol dl fi
 const lines = new Set('div tr dt dd figcaption header footer main aside nav address form'.split(' '))
 const cells = new Set(['td', 'th', 'img', 'option', 'button'])
 
-/** The tag that opens at `start`, or null where a `<` is just a character. A comment has an empty name. */
+/** The tag that starts at `start`, or null if the `<` is just a character. A comment has an empty name. */
 function readTag(html: string, start: number): { name: string; closing: boolean; end: number } | null {
   if (html.startsWith('<!--', start)) {
     const end = html.indexOf('-->', start + 4)
@@ -51,7 +52,7 @@ function readTag(html: string, start: number): { name: string; closing: boolean;
   const from = at
   while (at < html.length && isNameCharacter(html.charCodeAt(at))) at++
   const name = isDeclaration ? '' : html.slice(from, at).toLowerCase()
-  // A `>` within quotes is part of an attribute.
+  // A `>` in quotes is part of an attribute.
   for (let quote = ''; at < html.length; at++) {
     const character = html[at]!
     if (quote !== '') {
@@ -59,7 +60,7 @@ function readTag(html: string, start: number): { name: string; closing: boolean;
     } else if (character === '"' || character === "'") quote = character
     else if (character === '>') return { name, closing, end: at + 1 }
   }
-  // Never closed: cut off, or no tag after all. Either way there is no more text that could be told from markup.
+  // Never closed: cut off, or not a tag. Text could not be told from markup after it.
   return { name, closing, end: html.length }
 }
 
@@ -75,7 +76,7 @@ function afterElement(html: string, from: number, name: string): number {
   return html.length
 }
 
-/** Spaces in a row are one, lines have none at their ends, more than one empty line is one. */
+/** Collapses runs of spaces, trims lines, and keeps at most one empty line in a row. */
 function tidy(text: string): string {
   return text
     .replaceAll('\r', '\n')

@@ -3,13 +3,13 @@ import { parseQuery } from '../text/parse-query.ts'
 import type { KeywordQuery } from '../text/types.ts'
 import type { FeedDocument } from './parse-entries.ts'
 
-/** A hit in the title says more of an entry than one in its body. */
+/** A match in the title counts more than one in the body. */
 const titleWeight = 3
 
-/** The entries that a query asks for, by the rules of keyword search, best first and newer before older. */
+/** The entries that match a query by the rules of keyword search, best first, then newest first. */
 export function matchEntries(entries: readonly FeedDocument[], text: string): FeedDocument[] {
   const query = parseQuery(text, null)
-  // What must not be there is looked for as if it were asked for.
+  // Excluded words are searched like required ones.
   const forbidden = query.clauses
     .filter(({ kind }) => kind === 'mustNot')
     .map((clause) => ({ ...clause, kind: 'any' }) as const)
@@ -26,7 +26,7 @@ export function matchEntries(entries: readonly FeedDocument[], text: string): Fe
     .map(({ entry }) => entry)
 }
 
-/** Each clause that the entry holds, with its weight. */
+/** Each clause that the entry matches, with its weight. */
 function clausesIn({ title = '', body = '', language = null }: Fields, query: KeywordQuery): Map<number, number> {
   const weights = new Map<number, number>()
   for (const { clause } of findHits(body, language, query)) weights.set(clause, 1)

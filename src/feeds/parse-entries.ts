@@ -3,7 +3,7 @@ import { type AtomFeed, type DcNs, type JsonFeed, parseFeed, type RdfFeed, type 
 import { guessLanguage } from '../text/guess-language.ts'
 import { htmlToText } from './html-to-text.ts'
 
-/** A document as the collector API takes it; where it belongs is added by whoever sends it. */
+/** A document as the collector API takes it. The sender adds dataset and platform. */
 export interface FeedDocument {
   readonly external_id: string
   readonly content_type: 'article'
@@ -16,7 +16,7 @@ export interface FeedDocument {
   readonly tags?: readonly string[]
 }
 
-/** An entry of any format, in one shape. Texts are as they stood in the feed. */
+/** An entry of any feed format, in one shape. Texts are as in the feed. */
 interface Entry {
   readonly id: string | undefined
   readonly link: string | undefined
@@ -31,7 +31,7 @@ interface Entry {
 
 const limits = { title: 2000, body: 4_000_000, tags: 200, tag: 256, id: 512, url: 4096, name: 500 } as const
 
-/** The entries of a feed as documents, each external id once, in the order of the feed. Throws where it is no feed. */
+/** The entries of a feed as documents in feed order, each external id once. Throws if the text is not a feed. */
 export function parseEntries(
   text: string,
   feedUrl: string,
@@ -148,7 +148,7 @@ function documentOf(entry: Entry, feedUrl: string, defaultLanguage: string | und
   }
 }
 
-/** What the feed calls the entry, else its address, else a digest of what it says; never longer than the API takes. */
+/** The feed's own id of the entry, else its address, else a digest of its content. Never longer than the API takes. */
 function externalId(entry: Entry, url: string | undefined, content: string): string {
   const named = oneLine(entry.id ?? '') || url
   if (named !== undefined && named.length <= limits.id) return named
@@ -169,7 +169,7 @@ function authorOf(author: Entry['author']): FeedDocument['author'] | undefined {
   }
 }
 
-/** RFC 822 or RFC 3339; anything else, and years that no document has, are left out. */
+/** Parses RFC 822 or RFC 3339. Other formats, and years that documents do not have, give undefined. */
 function timeOf(text: string | undefined): string | undefined {
   const timeMs = Date.parse(text?.trim() ?? '')
   if (Number.isNaN(timeMs)) return undefined
@@ -180,8 +180,8 @@ function timeOf(text: string | undefined): string | undefined {
 const languageOf = (text: string | undefined): string | undefined =>
   /^[a-z]{2,3}(?=$|[-_])/i.exec(text?.trim() ?? '')?.[0].toLowerCase()
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are removed here
 const oneLine = (text: string): string => text.replace(/[\u0000-\u001f\u007f\s]+/g, ' ').trim()
 
-/** By UTF-16 units, not through the middle of a pair. */
+/** Cuts by UTF-16 units, never through a surrogate pair. */
 const cut = (text: string, most: number): string => (text.length <= most ? text : text.slice(0, most)).toWellFormed()

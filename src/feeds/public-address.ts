@@ -1,6 +1,6 @@
 import { BlockList, isIPv4, isIPv6 } from 'node:net'
 
-/** Networks that no address of the public internet is in: private, loopback, link-local, shared, reserved, multicast. */
+/** Networks outside the public internet: private, loopback, link-local, shared, reserved, multicast. */
 const notPublic = new BlockList()
 for (const [network, prefix] of [
   ['0.0.0.0', 8],
@@ -21,7 +21,9 @@ for (const [network, prefix] of [
 ] as const) {
   notPublic.addSubnet(network, prefix, 'ipv4')
 }
-/** Of version 6 only 2000::/3 is given out; within it, what wraps a version 4 address could lead anywhere. */
+/**
+ * IPv6 addresses are only allocated from 2000::/3. Addresses within it that wrap an IPv4 address could lead anywhere.
+ */
 const givenOut = new BlockList()
 givenOut.addSubnet('2000::', 3, 'ipv6')
 for (const [network, prefix] of [
@@ -33,14 +35,14 @@ for (const [network, prefix] of [
   notPublic.addSubnet(network, prefix, 'ipv6')
 }
 
-/** Whether an address is one of the public internet. What is not an address is not. */
+/** Whether an address is on the public internet. A text that is not an address is not. */
 export function isPublicAddress(address: string): boolean {
   if (isIPv4(address)) return !notPublic.check(address, 'ipv4')
   if (!isIPv6(address) || address.includes('%')) return false
   return givenOut.check(address, 'ipv6') && !notPublic.check(address, 'ipv6')
 }
 
-/** Addresses and networks (10.1.0.0/16) that are allowed though they are not public; null where one is neither. */
+/** Matches addresses and networks (10.1.0.0/16) that are allowed although not public; null if a text is neither. */
 export function allowedNetworks(texts: readonly string[]): ((address: string) => boolean) | null {
   const allowed = new BlockList()
   for (const text of texts) {

@@ -1,7 +1,7 @@
-/** The rules of a robots.txt (RFC 9309) as far as they are about one agent. */
+/** The rules of a robots.txt (RFC 9309) for one agent. */
 export interface Robots {
   readonly rules: readonly { readonly allow: boolean; readonly pattern: string }[]
-  /** Not of the RFC, but widely said and cheap to heed; null where it is not. */
+  /** Not part of the RFC, but common and cheap to follow; null if absent. */
   readonly crawlDelaySeconds: number | null
 }
 
@@ -10,7 +10,7 @@ export const nothingAllowed: Robots = { rules: [{ allow: false, pattern: '/' }],
 
 const rulesMax = 2000
 
-/** The group that names the agent, else the group for all. Groups of the same agent are one. */
+/** The group that names the agent, else the group for all. Groups for the same agent are merged. */
 export function parseRobots(text: string, agent: string): Robots {
   const groups: { agents: string[]; rules: { allow: boolean; pattern: string }[]; delay: number | null }[] = []
   let naming = false
@@ -46,7 +46,7 @@ export function parseRobots(text: string, agent: string): Robots {
   }
 }
 
-/** The longest pattern that matches decides; of equally long ones the one that allows. */
+/** The longest matching pattern decides; of equally long ones, one that allows. */
 export function isAllowed({ rules }: Robots, path: string): boolean {
   let best = -1
   let allowed = true
@@ -58,7 +58,10 @@ export function isAllowed({ rules }: Robots, path: string): boolean {
   return allowed
 }
 
-/** `*` is any run of characters, `$` at the end is the end. Each piece is looked for once: no pattern can run long. */
+/**
+ * `*` matches any run of characters, `$` at the end matches the end. Each piece is searched once, so no pattern runs
+ * long.
+ */
 function matches(pattern: string, path: string): boolean {
   const toEnd = pattern.endsWith('$')
   const pieces = (toEnd ? pattern.slice(0, -1) : pattern).split('*')

@@ -6,7 +6,7 @@ import { matchEntries } from './match-entries.ts'
 import type { FeedDocument } from './parse-entries.ts'
 
 const batchMax = 100
-/** Tasks that come close together share what was fetched for the first. */
+/** Tasks that arrive this close together share the fetched entries. */
 const freshForMs = 20_000
 const pauseAfterFailureMs = 5000
 
@@ -15,8 +15,8 @@ interface Kept extends FeedContent {
 }
 
 /**
- * Asks for tasks, one at a time, and does them: fresh entries of all feeds, those that the query asks for, delivered
- * and completed. A process that ends in the middle leaves a lease that runs out, and the task goes to another.
+ * Leases tasks one at a time, and delivers fresh entries of all feeds that match the query. If the process ends in
+ * between, the lease expires and another collector gets the task.
  */
 export async function serveTasks(
   config: FeedsConfig,
@@ -47,7 +47,7 @@ async function serveTask(
   kept: Map<string, Kept>,
   aborted: AbortSignal,
 ): Promise<string> {
-  // Work on a lost lease is work for nothing.
+  // Work under a lost lease is useless.
   const lost = new AbortController()
   const either = AbortSignal.any([aborted, lost.signal])
   const beat = setInterval(
@@ -83,7 +83,7 @@ async function serveTask(
   }
 }
 
-/** What all feeds have now; a feed that says "not modified" has what it had. */
+/** The current entries of all feeds. A feed that answers "not modified" keeps its known entries. */
 async function freshEntries(
   config: FeedsConfig,
   reader: FeedReader,

@@ -3,40 +3,40 @@ import { test } from 'node:test'
 import { Admission } from './admission.ts'
 import { Permits, PermitsByCaller } from './permits.ts'
 
-/** A request of `caller` with a place and a permit, and whether it still has them. */
+/** A request of `caller` with a slot and a permit, and whether it still has them. */
 function admitted() {
-  const places = new PermitsByCaller()
+  const slots = new PermitsByCaller()
   const permits = new Permits(1)
   const admission = new Admission()
-  assert.ok(admission.takePlace(places.take('caller', 1)))
+  assert.ok(admission.takeSlot(slots.take('caller', 1)))
   assert.ok(admission.takePermit(permits))
-  const held = () => ({ place: places.take('caller', 1) === null, permit: permits.taken === 1 })
-  assert.deepEqual(held(), { place: true, permit: true })
+  const held = () => ({ slot: slots.take('caller', 1) === null, permit: permits.taken === 1 })
+  assert.deepEqual(held(), { slot: true, permit: true })
   return { admission, held }
 }
 
-test('a client that goes away does not take the work along: its permit and its place are held until the handler ends', () => {
+test('a client that disconnects does not end the work: its permit and slot are held until the handler ends', () => {
   const { admission, held } = admitted()
   admission.workBegins()
   admission.over()
-  assert.deepEqual(held(), { place: true, permit: true })
+  assert.deepEqual(held(), { slot: true, permit: true })
   admission.workEnds()
-  assert.deepEqual(held(), { place: false, permit: false })
+  assert.deepEqual(held(), { slot: false, permit: false })
 })
 
-test('a client that reads its answer slowly holds its own place, and no permit', () => {
+test('a client that reads its answer slowly holds its own slot, and no permit', () => {
   const { admission, held } = admitted()
   admission.workBegins()
   admission.workEnds()
-  assert.deepEqual(held(), { place: true, permit: false })
+  assert.deepEqual(held(), { slot: true, permit: false })
   admission.over()
-  assert.deepEqual(held(), { place: false, permit: false })
+  assert.deepEqual(held(), { slot: false, permit: false })
 })
 
 test('a request that is refused before its handler gives both back when it is answered', () => {
   const { admission, held } = admitted()
   admission.over()
-  assert.deepEqual(held(), { place: false, permit: false })
+  assert.deepEqual(held(), { slot: false, permit: false })
 })
 
 test('a request that only waits has no permit, and a permit that others took since is not given back for them', () => {
@@ -51,13 +51,13 @@ test('a request that only waits has no permit, and a permit that others took sin
   assert.equal(permits.taken, 1)
 })
 
-test('what is given to a request that is over already comes back at once', () => {
-  const places = new PermitsByCaller()
+test('a permit that is given to a request that is over is released at once', () => {
+  const slots = new PermitsByCaller()
   const permits = new Permits(1)
   const admission = new Admission()
   admission.over()
-  admission.takePlace(places.take('caller', 1))
-  assert.ok(places.take('caller', 1) !== null)
+  admission.takeSlot(slots.take('caller', 1))
+  assert.ok(slots.take('caller', 1) !== null)
   assert.throws(() => admission.takePermit(permits), { code: 'client_closed_request' })
   assert.equal(permits.taken, 0)
 })

@@ -1,26 +1,26 @@
-import { TidemarkError } from '../errors.ts'
+import { TidemarkError } from '../platform/errors.ts'
 import type { Permits } from './permits.ts'
 
-/** What a request has on its way. It may be over before anything is given to it. */
+/** The slot and the permit of a request. The request may be over before it gets them. */
 export class Admission {
-  #place: (() => void) | null = null
+  #slot: (() => void) | null = null
   #permit: (() => void) | null = null
   #working = false
   #over = false
 
-  takePlace(place: (() => void) | null): boolean {
-    this.#place = place
+  takeSlot(slot: (() => void) | null): boolean {
+    this.#slot = slot
     if (this.#over) this.#leave()
-    return place !== null
+    return slot !== null
   }
 
   takePermit(permits: Permits): boolean {
-    if (this.#over) throw new TidemarkError('client_closed_request', 'the client went away before it was answered')
+    if (this.#over) throw new TidemarkError('client_closed_request', 'the client disconnected before it was answered')
     this.#permit = permits.take()
     return this.#permit !== null
   }
 
-  /** Also while a request only waits, so that long polls do not count as load. */
+  /** Also called while a request only waits, so that long polls do not count as load. */
   releasePermit(): void {
     this.#permit?.()
   }
@@ -42,6 +42,6 @@ export class Admission {
 
   #leave(): void {
     this.releasePermit()
-    this.#place?.()
+    this.#slot?.()
   }
 }

@@ -2,13 +2,17 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { TidemarkError } from '../errors.ts'
+import { TidemarkError } from '../platform/errors.ts'
 import { bodyOf } from './error-replies.ts'
-import { requestIdOf } from './request-id.ts'
+import { headerBytesMax } from './query-parameters.ts'
+import { requestIdOf } from './request-head.ts'
 import type { Unrouted } from './request-log.ts'
 import { securityHeaders } from './security-headers.ts'
 
-/** Answers to what never becomes a request for the framework. Each is logged; of what the client sent, its method alone. */
+/**
+ * Answers for input that never becomes a request of the framework. Each is logged, with nothing from the client but its
+ * method.
+ */
 export class BareAnswers {
   readonly #log: (request: Unrouted) => void
 
@@ -22,8 +26,8 @@ export class BareAnswers {
   }
 
   /**
-   * What the HTTP parser refused is answered on the bare connection, which then closes. `unanswered` are the requests that
-   * came on it before: an answer out of turn would be taken for one of theirs.
+   * Answers input that the HTTP parser refused on the bare connection, and closes it. `unanswered` are the earlier
+   * requests on the connection: an answer out of order would be taken for one of theirs.
    */
   unparsed(error: NodeJS.ErrnoException, socket: Socket, unanswered: readonly ServerResponse[]): void {
     const last = unanswered.at(-1)
@@ -32,7 +36,7 @@ export class BareAnswers {
       socket.destroy()
       return
     }
-    // A body that cannot be read ends its request; what is said of its headers, or behind it, is not about it.
+    // An unreadable body ends its own request. A fault in headers, or after the body, belongs to another request.
     const isAboutBody = last?.req.complete === false && error.code !== 'HPE_INVALID_TRANSFER_ENCODING'
     if (last !== undefined && !(isAboutBody && unanswered.length === 1 && !last.headersSent)) {
       if (last.headersSent) socket.destroySoon()
@@ -44,32 +48,35 @@ export class BareAnswers {
     this.#log({ reqId, status: refusal.status, ip: socket.remoteAddress, reason: error.code ?? refusal.code })
   }
 
-  /** A method by which proxies are asked to connect elsewhere, and which node makes no request of. */
+  /** CONNECT asks a proxy for a tunnel. Node makes no request of it. */
   #connect({ method }: IncomingMessage, socket: Duplex): void {
     const { remoteAddress: ip } = socket as Socket
-    const refusal = new TidemarkError('method_not_allowed', 'this is no proxy: ask for a path of its own')
+    const refusal = new TidemarkError('method_not_allowed', 'this server is not a proxy: request one of its own paths')
     const reqId = answer(socket, refusal, { allow: '' })
     this.#log({ reqId, method, status: refusal.status, ip, reason: refusal.code })
   }
 
-  /** An `Expect` other than 100-continue, which node refuses before there is a request for the framework. */
+  /** An `Expect` other than 100-continue. Node reports it before the framework has a request. */
   #expectation(request: IncomingMessage, response: ServerResponse): void {
     const { method, socket } = request
-    const refusal = new TidemarkError('expectation_failed', 'only "Expect: 100-continue" can be met: leave Expect out')
+    const refusal = new TidemarkError(
+      'expectation_failed',
+      'only "Expect: 100-continue" is supported: leave out Expect',
+    )
     const reqId = requestIdOf(request)
     response.writeHead(refusal.status, plainHeaders(reqId)).end(JSON.stringify(bodyOf(refusal, reqId)))
     this.#log({ reqId, method, status: refusal.status, ip: socket.remoteAddress, reason: refusal.code })
   }
 }
 
-/** Gives the id that it was answered with. */
+/** Returns the ID that the answer has. */
 function answer(socket: Duplex, refusal: TidemarkError, more: Readonly<Record<string, string>> = {}): string {
   const requestId = randomUUID()
   const body = JSON.stringify(bodyOf(refusal, requestId))
   const length = String(Buffer.byteLength(body))
   const headers = { ...plainHeaders(requestId), ...more, 'content-length': length, connection: 'close' }
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
-  // The reason phrase may be empty; clients go by the number.
+  // The reason phrase may be empty, because clients use the number.
   socket.end(`HTTP/1.1 ${refusal.status} \r\n${lines.join('')}\r\n${body}`)
   return requestId
 }
@@ -77,7 +84,10 @@ function answer(socket: Duplex, refusal: TidemarkError, more: Readonly<Record<st
 function unparsed(error: NodeJS.ErrnoException): TidemarkError {
   switch (error.code) {
     case 'HPE_HEADER_OVERFLOW':
-      return new TidemarkError('headers_too_large', 'the headers are larger than 16 KiB together: send less')
+      return new TidemarkError(
+        'headers_too_large',
+        `the address and the headers are larger than ${headerBytesMax / 1024} KiB together: send less`,
+      )
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return new TidemarkError('request_timeout', 'the request did not arrive in time: send it again')
     default:

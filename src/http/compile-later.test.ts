@@ -19,6 +19,10 @@ const fields = {
   flag: { value: false, schema: { type: 'boolean' } },
   choice: { value: 'day', schema: { type: 'string', enum: ['day', 'week'] } },
   constant: { value: 'fixed', schema: { type: 'string', const: 'fixed' } },
+  record: {
+    value: { 'two\nlines': 1, '\u2028': 2, '': 3, constructor: 4 },
+    schema: { type: 'object', patternProperties: { '^.*$': { type: 'number' } } },
+  },
   list: { value: ['a', null], schema: { type: 'array', items: orNull({ type: 'string' }) } },
   object: { value: { inner: null }, schema: object({ inner: orNull({ type: 'string' }) }) },
 }

@@ -3,14 +3,17 @@ import type { FastifyServerOptions } from 'fastify'
 
 type Compilers = NonNullable<NonNullable<FastifyServerOptions['schemaController']>['compilersFactory']>
 
-/** What makes the JSON of an answer is compiled when the first of its kind goes out: most never do, and it takes long. */
+/**
+ * Compiles the serialiser of an answer when the first such answer is sent. Most are never used in a process, and
+ * compiling is slow.
+ */
 export const compileLater: Compilers = {
   buildSerializer(shared, ...given) {
-    const compile = SerializerSelector()(mayBeNull(shared), ...given)
+    const compile = SerializerSelector()(forSerialiser(shared), ...given)
     return (route) => {
       let write: ReturnType<typeof compile> | null = null
       return (data) => {
-        write ??= compile({ ...route, schema: mayBeNull(route.schema) })
+        write ??= compile({ ...route, schema: forSerialiser(route.schema) })
         return write(data)
       }
     }
@@ -22,17 +25,29 @@ interface Schema {
   readonly enum?: unknown
   readonly const?: unknown
   readonly anyOf?: readonly Schema[]
+  readonly patternProperties?: Readonly<Record<string, Schema>>
 }
 
+/** The pattern that TypeBox uses for a record with any names. */
+const anyName = '^.*$'
+
 /**
- * Something or null, said as a type of two names: of `anyOf` the serialiser asks a validator for each value which of them
- * it is, formats of times included, which takes several times as long as to write it. One of some values, or null, stays
- * as it is: they say themselves what may be there, and null is none of them.
+ * Rewrites a schema for the serialiser.
+ *
+ * A value or null becomes a type with two names. For `anyOf` the serialiser would ask a validator which alternative each
+ * value is, formats of times included, which takes several times as long as writing the value. A choice of values, or
+ * null, stays as it is, because null is not one of its values.
+ *
+ * A record with any names becomes additional properties. Its pattern does not match a name with a line break, and the
+ * serialiser drops properties that do not match.
  */
-function mayBeNull<T>(schema: T): T {
+function forSerialiser<T>(schema: T): T {
   if (typeof schema !== 'object' || schema === null) return schema
-  if (Array.isArray(schema)) return schema.map(mayBeNull) as T
-  const parts = Object.entries(schema).map(([name, part]) => [name, mayBeNull(part)])
+  if (Array.isArray(schema)) return schema.map(forSerialiser) as T
+  const parts = Object.entries(schema).map(([name, part]) => [name, forSerialiser(part)])
+  const { patternProperties, ...others } = Object.fromEntries(parts) as Schema
+  const record = patternProperties?.[anyName]
+  if (record !== undefined) return { ...others, additionalProperties: record } as T
   const { anyOf, ...rest } = Object.fromEntries(parts) as Schema
   const [one, other] = anyOf ?? []
   const isOpen = typeof one?.type === 'string' && one.enum === undefined && one.const === undefined

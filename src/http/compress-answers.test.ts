@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { encodingFor } from './compress-answers.ts'
 
-test('the encoding that is wanted most, ours before others where several are', () => {
+test('the encoding that the client prefers is used, and ours among equal ones', () => {
   const cases: readonly (readonly [string | undefined, string | null])[] = [
     [undefined, null],
     ['', null],
@@ -21,7 +21,7 @@ test('the encoding that is wanted most, ours before others where several are', (
   for (const [accepted, encoding] of cases) assert.equal(encodingFor(accepted), encoding, `${accepted}`)
 })
 
-test('whatever is sent, nothing is used that was not accepted', () => {
+test('no encoding is used that the client does not accept', () => {
   const part = fc.constantFrom('zstd', 'br', 'gzip', 'deflate', '*', 'q=0', 'q=1', ';', ',', ' ', 'x')
   fc.assert(
     fc.property(fc.array(part), (parts) => {

@@ -3,17 +3,17 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { test } from 'node:test'
-import { silentMeasures } from '../measures.ts'
+import { silentMeasures } from '../platform/measures.ts'
 import { Connections, type Exchange } from './connections.ts'
 
-/** A server that only begins its exchanges, and a connection to it. */
+/** A server that starts an exchange for each request and never answers, and a connection to it. */
 async function listening(t: { after(work: () => void): void }) {
   const server = createServer()
   const connections = new Connections(server, 10, silentMeasures)
-  const begun: { request: IncomingMessage; response: ServerResponse; exchange: Exchange }[] = []
+  const started: { request: IncomingMessage; response: ServerResponse; exchange: Exchange }[] = []
   server.on('request', (request, response) => {
-    begun.push({ request, response, exchange: connections.begin(request, response) })
-    server.emit('begun')
+    started.push({ request, response, exchange: connections.begin(request, response) })
+    server.emit('started')
   })
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
@@ -22,17 +22,17 @@ async function listening(t: { after(work: () => void): void }) {
     server.close()
   })
   const ask = async (times: number) => {
-    const all = begun.length + times
+    const all = started.length + times
     socket.write('GET / HTTP/1.1\r\nHost: here\r\n\r\n'.repeat(times))
-    while (begun.length < all) await once(server, 'begun')
-    return begun.slice(-times)
+    while (started.length < all) await once(server, 'started')
+    return started.slice(-times)
   }
   return { connections, socket, ask }
 }
 
 const overOf = (exchange: Exchange): Promise<void> => new Promise((resolve) => exchange.whenOver(resolve))
 
-test('an exchange is over when its answer is out: all who asked hear of it once, and who asks later at once', async (t) => {
+test('an exchange is over when its answer is sent: each listener is called once, and a later one at once', async (t) => {
   const { connections, ask } = await listening(t)
   const [one] = await ask(1)
   const { request, response, exchange } = one!
@@ -50,13 +50,13 @@ test('an exchange is over when its answer is out: all who asked hear of it once,
 
 test('requests that came right behind another one are over with their connection', async (t) => {
   const { connections, socket, ask } = await listening(t)
-  const begun = await ask(3)
-  const responses = begun.map(({ response }) => response)
-  assert.deepEqual(connections.unanswered(begun[0]!.request.socket), responses)
+  const started = await ask(3)
+  const responses = started.map(({ response }) => response)
+  assert.deepEqual(connections.unanswered(started[0]!.request.socket), responses)
   socket.destroy()
-  await Promise.all(begun.map(({ exchange }) => overOf(exchange)))
+  await Promise.all(started.map(({ exchange }) => overOf(exchange)))
   // One that begins on what is gone is over before anybody can ask.
-  const { request, response } = begun[0]!
+  const { request, response } = started[0]!
   let isOver = false
   connections.begin(request, response).whenOver(() => {
     isOver = true

@@ -1,30 +1,45 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Measures } from '../measures.ts'
+import type { Measures } from '../platform/measures.ts'
 
-/** How long the rest of a body that nobody reads any more may take to arrive. */
+/** How long the rest of a body may take to arrive when the request was refused before it was read. */
 const restOfBodyMs = 5000
 
-/** While the server ends, how often it looks for connections that have become idle, and whether all are gone. */
+/** How often shutdown checks which connections have become idle, and whether all are closed. */
 const lookEveryMs = 50
 
 interface Connection {
-  /** In the order in which they came. */
+  /** Oldest first. */
   readonly open: Exchange[]
   idleSince: number
 }
 
-/** A request and its answer, from the first hook on until the answer is out or the connection is gone. */
+/** A request and its answer, from the first hook until the answer is sent or the connection is closed. */
 export class Exchange {
   readonly response: ServerResponse
   readonly #ends: (() => void)[] = []
   #isOver = false
+  #waitedMs = 0
+  #waitsSince: number | null = null
 
   constructor(response: ServerResponse) {
     this.response = response
   }
 
-  /** Calls back once: at once where it is over already. */
+  /** For an answer that waits for an event: the wait does not count as work. */
+  async holdUntil(event: Promise<void>): Promise<void> {
+    this.#waitsSince = performance.now()
+    await event
+    this.#waitedMs = this.waitedMs
+    this.#waitsSince = null
+  }
+
+  /** How long the answer has been held so far. */
+  get waitedMs(): number {
+    return this.#waitedMs + (this.#waitsSince === null ? 0 : performance.now() - this.#waitsSince)
+  }
+
+  /** Calls back once; at once if the exchange is over already. */
   whenOver(end: () => void): void {
     if (this.#isOver) end()
     else this.#ends.push(end)
@@ -37,7 +52,7 @@ export class Exchange {
   }
 }
 
-/** The open connections, and the requests on them: when each is over, and how all of them end. */
+/** The open connections and the requests on them. Reports the end of each request and shuts all of them down. */
 export class Connections {
   #connections = new Map<Socket, Connection>()
   #slow = new WeakSet<Socket>()
@@ -51,19 +66,19 @@ export class Connections {
     let refused = 0
     server.on('drop', () => refused++)
     measures.gauge({ name: 'tidemark_connections', help: 'Open connections.' }, () => this.#connections.size)
-    const help = 'Connections there was no room for, so far.'
+    const help = 'Connections refused because too many were open.'
     measures.gauge({ name: 'tidemark_connections_refused', help }, () => refused)
   }
 
   /**
-   * It is over when the answer is out or the connection is gone. Only both together tell it for certain: the answer to a
-   * request that came right behind another one on the same connection never hears of the connection's end.
+   * An exchange is over when its answer is sent or its connection is closed. Both must be observed: a pipelined answer
+   * behind another one does not learn that the connection was closed.
    */
   begin(request: IncomingMessage, response: ServerResponse): Exchange {
     const exchange = new Exchange(response)
     const connection = this.#connections.get(request.socket)
     if (connection === undefined) {
-      // Closed since the request arrived; or there never was one, and the request was handed in by the process itself.
+      // The connection closed since the request arrived, or the process made the request itself and there is none.
       if (request.socket.destroyed) exchange.over()
       else response.on('close', () => exchange.over())
       return exchange
@@ -79,35 +94,34 @@ export class Connections {
     return exchange
   }
 
-  /** The requests of a connection that are not over, in the order in which they came. */
+  /** The unfinished requests of a connection, oldest first. */
   unanswered(socket: Socket): readonly ServerResponse[] {
     return (this.#connections.get(socket)?.open ?? []).map(({ response }) => response)
   }
 
-  /** Ends a connection on which it is the client's turn, and has been for long. */
+  /** Closes a connection whose client has stalled. */
   cutSlow(socket: Socket): void {
     this.#slow.add(socket)
     socket.destroy()
   }
 
-  /** Why a request is over that was not answered. */
+  /** Why a request ended without an answer. */
   endOf({ socket }: IncomingMessage): 'slow' | 'gone' | 'cut' {
     if (this.#slow.has(socket)) return 'slow'
-    // The client's end of a connection is seen as the end of what can be read from it, or as an error.
+    // A client that disconnects ends the readable side of the connection, or causes an error.
     return socket.readableEnded || socket.errored !== null ? 'gone' : 'cut'
   }
 
   /**
-   * The server is about to end. Every answer from now on says that its connection closes; those of requests that come
-   * from now on the framework marks itself. A connection that was told nothing yet is left open until it has been idle for
-   * `quietMs`: a client that is about to use it is answered, and not met by a reset. Resolves when the server can
-   * stop listening.
+   * Begins the shutdown. Every answer from now on announces that its connection closes; the framework marks those of new
+   * requests. A connection that has not been told stays open until it has been idle for `quietMs`, so that a client about
+   * to use it gets an answer and not a reset. Resolves when the server can stop listening.
    */
   async drain(quietMs: number): Promise<void> {
     for (const { open } of this.#connections.values()) {
       for (const { response } of open) if (!response.headersSent) response.setHeader('connection', 'close')
     }
-    // Node would end idle connections the moment it stops listening.
+    // Node would close idle connections as soon as it stops listening.
     this.#server.closeIdleConnections = () => {}
     const listensUntil = performance.now() + quietMs
     const { promise: quiet, resolve } = Promise.withResolvers<void>()
@@ -135,8 +149,8 @@ export class Connections {
 }
 
 /**
- * A request that was refused before its body was read is answered while the body still comes. Closing at once would
- * take the answer away from under a client that is still sending; reading on without end would be a gift.
+ * Limits how long the rest of a refused body is read. The answer is sent while the body still arrives: closing at once
+ * would lose the answer of a client that is still sending, and reading without a limit would waste bandwidth.
  */
 function boundRest(request: IncomingMessage): void {
   const { socket } = request

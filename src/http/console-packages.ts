@@ -4,21 +4,23 @@ import { dirname, join } from 'node:path'
 
 interface Library {
   readonly packageName: string
-  /** The module of the installed package that goes out under the library's name. */
+  /** The module file that is served under the library's name. */
   readonly file: string
-  /** Where it has what it imports from itself, and its styles; the folder of the file where nothing else is said. */
+  /** The folder of its styles and of the modules that it imports. Default: the folder of `file`. */
   readonly folder?: string
-  /** What the file is put between, where it was written for an older way of loading. */
+  /** Code put before and after a file that is not an ES module. */
   readonly wrapped?: Wrapped
 }
 
-/** UMD leaves what it gives in a global variable, CommonJS in `module`: browsers import neither. */
+/** UMD modules export to a global variable, CommonJS modules to `module`. Browsers can import neither. */
 interface Wrapped {
   readonly before?: string
   readonly after: string
 }
 
-/** The libraries of the console, by the names its modules import them by. Pages load them from this server alone. */
+/**
+ * The libraries of the console, by the names under which its modules import them. Pages load them only from this server.
+ */
 const libraries: Readonly<Record<string, Library>> = {
   preact: { packageName: 'preact', file: 'dist/preact.mjs' },
   'preact/hooks': { packageName: 'preact', file: 'hooks/dist/hooks.mjs' },
@@ -45,14 +47,14 @@ const libraries: Readonly<Record<string, Library>> = {
   },
 }
 
-/** Below `/assets/packages/` a file has its path in node_modules, so that what imports its neighbours finds them. */
+/** A file below `/assets/packages/` keeps its path in node_modules, so that relative imports resolve. */
 const addresses = new Map(
   Object.entries(libraries).map(([name, { packageName, file }]) => [name, `/assets/packages/${packageName}/${file}`]),
 )
 
 export const importMap = JSON.stringify({ imports: Object.fromEntries(addresses) })
 
-/** Workers have no import map: what our own files import of libraries goes out with its address. */
+/** Replaces library names in import statements by addresses, because workers have no import map. */
 export const withAddresses = (source: string): string =>
   source.replace(/^((?:import|export)\b[^'\n]*|\} from )'([^'.][^']*)'/gm, (whole, start: string, name: string) => {
     const address = addresses.get(name)
@@ -66,7 +68,7 @@ export interface ServedFile {
 
 let served: ReadonlyMap<string, ServedFile> | null = null
 
-/** What is served by that name below `/assets/packages/`; null where nothing is. */
+/** Returns the file with that name below `/assets/packages/`, or null. */
 export function packageFile(name: string): ServedFile | null {
   served ??= new Map(Object.values(libraries).flatMap(filesOf))
   return served.get(name) ?? null
@@ -80,7 +82,7 @@ function filesOf({ packageName, file, folder = dirname(file), wrapped }: Library
   ])
 }
 
-/** Where npm has put it: beside this project's other packages, or above it. */
+/** npm installs a package in this project's node_modules or in one above it. */
 function folderOf(packageName: string): string {
   const found = findPackageJSON(packageName, import.meta.url)
   if (found === undefined) throw new Error(`the package ${packageName} is not installed: run npm ci`)

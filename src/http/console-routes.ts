@@ -5,9 +5,9 @@ import { stripTypeScriptTypes } from 'node:module'
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { FastifyReply } from 'fastify'
+import { Type } from 'typebox'
 import type { SignInCodes } from '../access/sign-in-codes.ts'
-import { TidemarkError } from '../errors.ts'
-import { Type } from '../schema-types.ts'
+import { TidemarkError } from '../platform/errors.ts'
 import { importMap, packageFile, type ServedFile, withAddresses } from './console-packages.ts'
 import { contentPolicy } from './security-headers.ts'
 import type { TypedApp } from './typed-app.ts'
@@ -23,7 +23,7 @@ const types: Readonly<Record<string, string>> = {
   '.md': 'text/markdown; charset=utf-8',
 }
 
-/** Addresses of the console's views, and the module of each. All are one page, whose script reads the address. */
+/** The paths of the console's views, and the module of each. All serve one page, whose script reads the path. */
 const views = {
   '/': 'welcome/welcome-view.ts',
   '/account': 'account/account-view.ts',
@@ -49,8 +49,8 @@ const views = {
 }
 
 /**
- * The console and what it loads. Its TypeScript goes out without its types: there is no build, and line numbers hold.
- * Libraries come from the installed packages, by the import map of the page.
+ * The console and its assets. Its TypeScript is served with the types stripped: there is no build, and line numbers hold.
+ * Libraries come from the installed packages, through the import map of the page.
  */
 export function consoleRoutes(app: TypedApp, codes: SignInCodes): void {
   const files = new Map(
@@ -62,7 +62,7 @@ export function consoleRoutes(app: TypedApp, codes: SignInCodes): void {
   const read = (name: string, file: ServedFile): Promise<Buffer> => {
     const content = known.get(name) ?? contentOf(name, file)
     known.set(name, content)
-    // What could not be read once may be read the next time.
+    // A failed read is not remembered.
     content.catch(() => known.delete(name))
     return content
   }
@@ -74,7 +74,7 @@ export function consoleRoutes(app: TypedApp, codes: SignInCodes): void {
     let page: Promise<Buffer> | null = null
     app.get(view, { config: open('pages.view'), schema: { hide: true } }, async (_request, reply) => {
       page ??= makePage(module, readModule)
-      // What could not be read once may be read the next time.
+      // A failed read is not remembered.
       page.catch(() => {
         page = null
       })
@@ -128,10 +128,16 @@ export function consoleRoutes(app: TypedApp, codes: SignInCodes): void {
   )
 }
 
-/** The only inline script of the console; browsers take import maps in no other way. It may run by its hash. */
+/**
+ * The only inline script of the console, because browsers take import maps in no other way. The content policy allows it
+ * by its hash.
+ */
 const importMapHash = `'sha256-${createHash('sha256').update(importMap).digest('base64')}'`
 
-/** The page of a view, which names all modules of it: else the browser would ask for each when it has read what imports it. */
+/**
+ * Returns the page of a view with preload links for all its modules. Otherwise the browser would request each one only
+ * after reading the module that imports it.
+ */
 async function makePage(view: string, read: (module: string) => Promise<string>): Promise<Buffer> {
   const modules = await modulesOf(['app/main.ts', view], read)
   const html = await readFile(new URL('console.html', folder), 'utf8')
@@ -143,7 +149,7 @@ async function makePage(view: string, read: (module: string) => Promise<string>)
   )
 }
 
-/** These modules, and what they import of ours, and so on; not what is imported when it is needed. */
+/** These modules and, transitively, our modules that they import statically. Dynamic imports are left out. */
 async function modulesOf(
   entries: readonly string[],
   read: (module: string) => Promise<string>,
@@ -163,7 +169,10 @@ async function contentOf(name: string, { path, wrapped }: ServedFile): Promise<B
   return wrapped === undefined ? raw : Buffer.from(`${wrapped.before ?? ''}${raw}\n${wrapped.after}\n`)
 }
 
-/** The runtime warns that this function may change; it is pinned, and an operator who reads the log can do nothing about it. */
+/**
+ * The runtime warns that this function may change. It is pinned, and an operator cannot act on the warning, so it is
+ * suppressed.
+ */
 function withoutTypes(source: string): string {
   const { emitWarning } = process
   process.emitWarning = () => {}

@@ -2,9 +2,9 @@ import type { IncomingMessage } from 'node:http'
 import { Readable, type Transform } from 'node:stream'
 import * as zlib from 'node:zlib'
 import type { FastifyRequest } from 'fastify'
-import { TidemarkError } from '../errors.ts'
+import { TidemarkError } from '../platform/errors.ts'
 
-/** What bodies may be compressed with. A zstd window is 8 MiB at most, as HTTP has it. */
+/** The supported values of Content-Encoding. A zstd window is at most 8 MiB (RFC 9659). */
 const decoders: Readonly<Record<string, () => Transform & { readonly bytesWritten: number }>> = {
   gzip: () => zlib.createGunzip({ chunkSize }),
   'x-gzip': () => zlib.createGunzip({ chunkSize }),
@@ -15,18 +15,22 @@ const decoders: Readonly<Record<string, () => Transform & { readonly bytesWritte
 const chunkSize = 65_536
 
 /**
- * Texts become a twentieth, pages that are mostly the same a five-hundredth; deflate makes nothing smaller than a
- * thousandth. What became less than this after so many bytes is made to exhaust us.
+ * The largest accepted ratio of uncompressed to compressed bytes. Text shrinks about 20-fold, very repetitive pages
+ * 500-fold, and deflate can never exceed about 1000-fold. A body above this ratio is a decompression bomb. The check
+ * starts after `ratioFromBytes`.
  */
 const ratioMax = 2000
 const ratioFromBytes = 16 * 1024 * 1024
 
-/** The body as it was before it was compressed. An error of the stream is one of ours, or means that the client is gone. */
+/**
+ * Returns the uncompressed body. The stream fails with one of our errors, or because the client has disconnected.
+ * Destroying it stops decompression and discards the rest of the input.
+ */
 export function decodeBody(request: FastifyRequest, payload: IncomingMessage): Readable {
   const encoding = (request.headers['content-encoding'] ?? 'identity').trim().toLowerCase()
   if (encoding === 'identity') return payload
   if (!Object.hasOwn(decoders, encoding)) {
-    const message = 'send the body as it is, or with Content-Encoding: gzip, deflate, br or zstd'
+    const message = 'send the body uncompressed, or with Content-Encoding: gzip, deflate, br or zstd'
     throw new TidemarkError('unsupported_media_type', message)
   }
   const invalid = request.routeOptions.config.invalid ?? 'invalid_request'
@@ -39,7 +43,7 @@ async function* decode(
   decoder: Transform & { readonly bytesWritten: number },
   broken: (cause: unknown) => TidemarkError,
 ): AsyncGenerator<Buffer> {
-  // A pipe tells nothing of a source that breaks off, and a pipeline would close the connection with the decoder.
+  // A pipe does not report that its source broke off, and a pipeline would close the connection with the decoder.
   const gone = (error: Error): void => void decoder.destroy(error)
   payload.once('error', gone)
   let bytes = 0
@@ -47,7 +51,10 @@ async function* decode(
     for await (const chunk of payload.pipe(decoder) as AsyncIterable<Buffer>) {
       bytes += chunk.length
       if (bytes > ratioFromBytes && bytes > ratioMax * decoder.bytesWritten) {
-        throw new TidemarkError('payload_too_large', 'the body is compressed too much to be a text: send it as it is')
+        throw new TidemarkError(
+          'payload_too_large',
+          'the compression ratio of the body is too high: send it uncompressed',
+        )
       }
       yield chunk
     }

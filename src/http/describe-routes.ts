@@ -8,12 +8,12 @@ declare module 'fastify' {
   }
 }
 
-/** What of a route its description is made of. */
+/** The parts of a route that its description is made of. */
 export type DescribedRoute = Pick<RouteOptions, 'method' | 'url' | 'schema' | 'config'>
 
 /**
- * The OpenAPI description of routes, in a server of its own that serves nobody: few ask for it, and those who do not need
- * not load what makes it at every start.
+ * Makes the OpenAPI description of routes, in a separate server that is never started. Few clients request it, so what
+ * makes it is not loaded at start.
  */
 export async function describeRoutes(
   routes: readonly DescribedRoute[],

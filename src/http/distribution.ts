@@ -1,14 +1,14 @@
-import type { Histogram, Labels } from '../measures.ts'
+import type { Histogram, Labels } from '../platform/measures.ts'
 
-/** What was observed with the same labels. */
+/** Observations with the same labels. */
 interface Counted<Label extends string> {
   readonly labels: Labels<Label>
-  /** By bucket, those of the buckets below not counted in; the last is of what is beyond all. */
+  /** One count for each bucket, not cumulative. The last one counts values above all bounds. */
   readonly counts: number[]
   sum: number
 }
 
-/** Below each value of a label those of the next; behind the last, what is counted. */
+/** A tree with one level for each label. The node below the last label has the counts. */
 interface Branch<Label extends string> {
   readonly below: Map<string, Branch<Label>>
   counted: Counted<Label> | null
@@ -23,8 +23,8 @@ interface Shown {
 }
 
 /**
- * A histogram in the shape in which prom-client's registry asks for one. Its own puts a text together of the labels and checks
- * their names with each value, several of them with every request: ten times what it takes to count.
+ * A histogram in the form that prom-client's registry reads. prom-client's own histogram builds a text from the labels
+ * and checks their names on every observation, several times for each request, which costs ten times as much as counting.
  */
 export class Distribution<Label extends string> {
   readonly name: string
@@ -52,7 +52,7 @@ export class Distribution<Label extends string> {
     counted.sum += value
   }
 
-  /** The registry's question. */
+  /** Called by the registry. */
   get(): { name: string; help: string; type: string; values: Shown[] } {
     const { name, help, type } = this
     return { name, help, type, values: this.#all.flatMap((counted) => this.#shown(counted)) }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { TidemarkError, UnavailableError } from '../errors.ts'
+import { TidemarkError, UnavailableError } from '../platform/errors.ts'
 import { CallLost } from '../threads/calls.ts'
 import { errorFrom } from './error-replies.ts'
 

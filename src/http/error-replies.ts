@@ -1,8 +1,8 @@
+import { readFileSync } from 'node:fs'
 import type { ErrorObject } from 'ajv'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type ErrorCode, TidemarkError, UnavailableError } from '../errors.ts'
-import { detailsOf, messageOf } from '../validation.ts'
-import { asksForPage, sendNotFoundPage } from './not-found-page.ts'
+import { type ErrorCode, TidemarkError, UnavailableError } from '../platform/errors.ts'
+import { detailsOf, messageOf } from '../platform/validation.ts'
 
 /** The body of every error on every surface. */
 export interface ErrorBody {
@@ -12,13 +12,13 @@ export interface ErrorBody {
   details?: readonly { path: string; message: string }[]
 }
 
-/** What an area's errors are called: a bad request, and a store or an index that is not there. */
+/** The error codes of an area for a bad request, and for a store or an index that is unavailable. */
 export interface AreaCodes {
   readonly invalid?: ErrorCode
   readonly unavailable?: ErrorCode
 }
 
-/** What the framework or our own code threw, as one of our errors, in the words of the route's area. */
+/** Returns one of our errors for anything the framework or our code threw, with the codes of the route's area. */
 export function errorFrom(
   error: unknown,
   { invalid = 'invalid_request', unavailable = 'store_unavailable' }: AreaCodes,
@@ -43,10 +43,6 @@ export function errorFrom(
       return new TidemarkError('unsupported_media_type', 'send the body with Content-Type: application/json', {
         cause: error,
       })
-    case 'FST_ERR_BAD_URL':
-      return new TidemarkError('invalid_request', `the path has ${wrongEscape}`, { cause: error })
-    case 'FST_ERR_MAX_PARAM_LENGTH':
-      return new TidemarkError('not_found', 'there is nothing at this path: /docs lists every route', { cause: error })
   }
   if (known.statusCode !== undefined && known.statusCode >= 400 && known.statusCode < 500) {
     return new TidemarkError(invalid, 'the request could not be read: check its headers and body', { cause: error })
@@ -66,12 +62,12 @@ export function answerError(error: TidemarkError, request: FastifyRequest, reply
   if (error.status === 401) reply.header('www-authenticate', 'Bearer')
   if (request.is404 || request.routeOptions.config.operation === 'pages.view') {
     reply.header('vary', 'Accept')
-    // An address that cannot be read names nothing either.
+    // An address that cannot be decoded does not exist either.
     const isNowhere = error.code === 'not_found' || error.code === 'invalid_request'
     if (isNowhere && asksForPage(request)) return sendNotFoundPage(reply)
   }
   const body = request.routeOptions.config.errorBody?.(error, request) ?? bodyOf(error, request.id)
-  // Written as text: the route's response schema is not made for errors and must not cut them.
+  // Serialised here, because the route's response schema does not fit errors and would drop fields.
   return reply
     .status(error.status)
     .type('application/json; charset=utf-8')
@@ -79,11 +75,26 @@ export function answerError(error: TidemarkError, request: FastifyRequest, reply
     .send(body)
 }
 
-/** It would be taken for the characters that it is written with. */
+/** An undecodable escape is refused, because it would otherwise be read as literal characters. */
 export const wrongEscape = 'a percent-escape that is not UTF-8: a percent sign itself is written %25'
 
 export function bodyOf(error: TidemarkError, requestId: string): ErrorBody {
   const body: ErrorBody = { code: error.code, message: error.message, request_id: requestId }
   if (error.details !== undefined && error.details.length > 0) body.details = error.details
   return body
+}
+
+const notFoundFile = new URL('../../console/not-found.html', import.meta.url)
+let notFoundPage: string | undefined
+
+/** Returns whether a browser sent the request. Programs that accept JSON or anything get the usual error body. */
+function asksForPage({ method, headers }: FastifyRequest): boolean {
+  if (method !== 'GET' && method !== 'HEAD') return false
+  const types = (headers.accept ?? '').split(',').map((one) => one.split(';', 1)[0]!.trim().toLowerCase())
+  return types.includes('text/html') && !types.includes('application/json')
+}
+
+function sendNotFoundPage(reply: FastifyReply): FastifyReply {
+  notFoundPage ??= readFileSync(notFoundFile, 'utf8')
+  return reply.status(404).type('text/html; charset=utf-8').send(notFoundPage)
 }

@@ -1,14 +1,14 @@
-/** How many have a name, and how long one keeps it that nothing is said of. */
+/** The number of names, and how long an unused name is kept. */
 const namesMax = 20
 const keptMs = 3_600_000
 
-/** What all others are called together. */
+/** The shared name of all others. */
 export const others = 'other'
 
 /**
- * Names for a label that could have any number of values: the first so many keep theirs, and all others are one. Who was not
- * spoken of for an hour gives its name up when another comes. So what is counted by name only grows, as counters must, and
- * series are bounded however many there are to be named.
+ * Limits the names of a label that could have any number of values. The first `namesMax` keep theirs, and all others
+ * share one. A name that was unused for an hour is given up when another one needs its place. So each count only grows,
+ * as counters must, and the number of series is bounded.
  */
 export class FewNames {
   readonly #lastAt = new Map<string, number>()
@@ -16,7 +16,7 @@ export class FewNames {
   readonly #now: () => number
   readonly #left: (name: string) => void
 
-  /** `left` hears of a name that was given up. */
+  /** `left` is called with a name that was given up. */
   constructor(left: (name: string) => void, most = namesMax, now: () => number = () => performance.now()) {
     this.#left = left
     this.#most = most
@@ -25,7 +25,7 @@ export class FewNames {
 
   of(name: string): string {
     const now = this.#now()
-    // The one spoken of longest ago comes first.
+    // The map is ordered by use: the name that was unused longest comes first.
     if (!this.#lastAt.delete(name) && this.#lastAt.size >= this.#most) {
       const [oldest, at] = this.#lastAt.entries().next().value!
       if (now - at < keptMs) return others

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
-import { componentName, describedBy } from '../validation.ts'
+import { componentName, describedBy } from '../platform/validation.ts'
 
 /**
- * What the framework's description lacks, added when it is made: parts that are checked outside the schemas, bodies that
- * may be left out, headers of answers, examples, and schemas listed by their names.
+ * Completes the framework's description: adds parts that are checked outside the schemas, optional bodies, headers of
+ * answers and examples, and lists schemas by their names.
  */
 export function finishDescription(description: Description): Description {
   const operations = operationsOf(description)
@@ -57,7 +57,7 @@ interface Answer {
 const operationsOf = ({ paths }: Description): readonly Operation[] =>
   Object.values(paths).flatMap((methods) => Object.values(methods))
 
-/** The framework takes every body for required, and validates null where there is none. */
+/** The framework marks every body as required, and validates null for an absent one. */
 function letBodyBeAbsent({ requestBody }: Operation): void {
   for (const media of Object.values(requestBody?.content ?? {})) {
     const [schema, nothing] = media.schema.anyOf ?? []
@@ -67,7 +67,10 @@ function letBodyBeAbsent({ requestBody }: Operation): void {
   }
 }
 
-/** A list in a query string is one text with commas. Headers are checked in small letters, and written otherwise. */
+/**
+ * A list in a query string is one text with commas. Header names are checked in lower case, and shown in their usual
+ * case.
+ */
 function describeParameters({ parameters = [] }: Operation): void {
   for (const parameter of parameters) {
     if (parameter.in === 'header') parameter.name = parameter.name.replace(/\b[a-z]/g, (one) => one.toUpperCase())
@@ -78,7 +81,7 @@ function describeParameters({ parameters = [] }: Operation): void {
 
 const text = { type: 'string' }
 
-/** Of answers; each stands once and is referred to. */
+/** Headers of answers. Each is defined once and referred to. */
 const headers = {
   'X-Request-Id': {
     description: 'Finds the request in the log. If the caller sends a well-formed one, it is used.',
@@ -104,11 +107,11 @@ const headers = {
   'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer' } },
 }
 
-/** Whether a change can be made on condition that nobody made another. */
+/** Whether the operation accepts a condition, so that it cannot overwrite another change. */
 const isConditional = ({ parameters = [] }: Operation): boolean =>
   parameters.some(({ in: place, name }) => place === 'header' && name.toLowerCase() === 'if-match')
 
-/** The names of what it answers with, where it did what it was asked. */
+/** The names of the schemas of a successful answer. */
 const recordsOf = ({ responses }: Operation): readonly string[] =>
   ['200', '201'].flatMap((status) =>
     Object.values(responses[status]?.content ?? {}).flatMap(({ schema }) => schema[componentName] ?? []),
@@ -120,12 +123,15 @@ const successes: Record<string, string> = {
   202: 'Accepted; the work continues in the background.',
 }
 
+/** Statuses that are answered before the rate is checked. */
+const unrated: readonly string[] = ['401', '431']
+
 function describeAnswers({ security, responses }: Operation, isTagged: boolean): void {
   const isRated = security.some((one) => 'consumer' in one)
   for (const [status, answer] of Object.entries(responses)) {
     if (answer.description === 'Default Response') answer.description = successes[status] ?? 'See the operation.'
     const sent: (keyof typeof headers)[] = ['X-Request-Id']
-    if (isRated && status !== '401') sent.push('RateLimit-Policy', 'RateLimit')
+    if (isRated && !unrated.includes(status)) sent.push('RateLimit-Policy', 'RateLimit')
     if (isTagged && (status === '200' || status === '201')) sent.push('ETag')
     if ((status === '201' || status === '202') && answer.content !== undefined) sent.push('Location')
     if (status === '429' || status === '503') sent.push('Retry-After')
@@ -136,7 +142,7 @@ function describeAnswers({ security, responses }: Operation, isTagged: boolean):
 
 const beyondTwoDigits = /\\u[0-9a-f]{4}(-\\u[0-9a-f]{4})?/g
 
-/** Schemas with a name are listed under it once, and referred to wherever they stand. */
+/** Lists named schemas once as components, and replaces them by references. */
 function withComponents(description: Description): Description {
   const components = new Map<string, unknown>()
   const finish = (part: unknown): unknown => {
@@ -145,7 +151,7 @@ function withComponents(description: Description): Description {
     const { [componentName]: name, [describedBy]: described, ...rest } = part as Record<string, unknown>
     if (described !== undefined) return finish(described)
     const finished = Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, finish(value)]))
-    // Patterns in Rust, Go or pydantic cannot name halves of pairs, nor characters beyond two digits as ours do.
+    // Rust, Go and pydantic reject surrogates, and code points with more than two hex digits, in our notation.
     if (typeof finished.pattern === 'string') finished.pattern = finished.pattern.replaceAll(beyondTwoDigits, '')
     if (typeof name !== 'string') return finished
     const listed = components.get(name)
@@ -168,7 +174,7 @@ interface Example {
   readonly answer?: unknown
 }
 
-/** Recorded by scripts/record-examples.ts. Read here, and not when the server starts: most never describe themselves. */
+/** Recorded by scripts/record-examples.ts. Read here and not at start, because most processes never describe themselves. */
 const recorded = new URL('./openapi-examples.json', import.meta.url)
 
 function addExamples(description: Description): void {

@@ -1,12 +1,12 @@
 import { kindOf } from '../access/credential-kinds.ts'
 import type { Principal } from '../access/principal.ts'
-import { type ErrorCode, errorTable } from '../errors.ts'
-import { type Count, type Measures, type Observe, secondsBuckets } from '../measures.ts'
+import { type ErrorCode, errorTable } from '../platform/errors.ts'
+import { type Count, type Measures, type Observe, secondsBuckets } from '../platform/measures.ts'
 
 const codesOf = (isOne: (status: number) => boolean): ErrorCode[] =>
   Object.entries(errorTable).flatMap(([code, { status }]) => (isOne(status) ? [code as ErrorCode] : []))
 
-/** What the way of a request tells of itself. */
+/** Measurements of requests. */
 export class HttpMeasures {
   readonly #request: Observe<'operation' | 'status'>
   readonly #error: Count<'code'>
@@ -16,25 +16,25 @@ export class HttpMeasures {
   constructor(measures: Measures) {
     this.#request = measures.histogram({
       name: 'tidemark_http_request_seconds',
-      help: 'Time to answer, by operation and status.',
+      help: 'Time to answer, by operation and status, without the time that an answer was held for an event.',
       labels: ['operation', 'status'],
       buckets: secondsBuckets,
     })
     this.#error = measures.counter({
       name: 'tidemark_errors_total',
-      help: 'Answers of 5xx, by their code.',
+      help: 'Answers with a 5xx status, by error code.',
       labels: ['code'],
       known: codesOf((status) => status >= 500).map((code) => ({ code })),
     })
     this.#degraded = measures.counter({
       name: 'tidemark_degraded_answers_total',
-      help: 'Answers that lack something, by what.',
+      help: 'Degraded answers, by warning.',
       labels: ['warning'],
       known: degradations.map((warning) => ({ warning })),
     })
     this.#refused = measures.counter({
       name: 'tidemark_refusals_total',
-      help: 'Requests refused for their number (429), by code and application; applications beyond some are other.',
+      help: 'Requests refused with 429, by code and application; applications beyond a limit are other.',
       labels: ['code', 'application'],
       known: codesOf((status) => status === 429).map((code) => ({ code, application: 'other' })),
       anyNumber: 'application',
@@ -57,12 +57,13 @@ export class HttpMeasures {
   }
 }
 
-/** What an answer may lack and still be given. */
+/** The ways in which an answer can be degraded. */
 export const degradations = [
   'vector_search_unavailable',
   'keyword_search_timed_out',
   'live_query_unavailable',
   'search_index_rebuilding',
+  'search_index_behind',
   'rerank_unavailable',
   'not_stored',
   'export_incomplete',

@@ -1,23 +1,26 @@
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
+import { Type } from 'typebox'
 import type { AccessStore } from '../access/access-store.ts'
 import { type Claim, claimKeyPattern, type KeptClaim, requestHashOf } from '../access/claim.ts'
 import { kindOf } from '../access/credential-kinds.ts'
-import { TidemarkError } from '../errors.ts'
-import { Type } from '../schema-types.ts'
+import { TidemarkError } from '../platform/errors.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Whether it is answered with what an earlier request with its `Idempotency-Key` made: that is no further use. */
+    /**
+     * Whether the answer shows an object that an earlier request with the same `Idempotency-Key` created. Such a request
+     * is not counted as use.
+     */
     isRepeat: boolean
     /**
-     * Makes what the request asks for, once for each `Idempotency-Key` of its caller (`access/claim.ts`). `make` hands the
-     * claim to the store; `read` gives what was made before.
+     * Creates the requested object once for each `Idempotency-Key` of the caller (`access/claim.ts`). `make` passes the
+     * claim to the store; `read` returns the object created before.
      */
     makeOnce<Made>(make: (claim: Claim | null) => Promise<Made>, read: (id: string) => Promise<Made>): Promise<Made>
   }
 }
 
-/** The headers of every POST that makes something. */
+/** The headers of every POST that creates an object. */
 export const IdempotencyHeaders = Type.Object({
   'idempotency-key': Type.Optional(
     Type.String({
@@ -30,7 +33,7 @@ export const IdempotencyHeaders = Type.Object({
 
 type Described = Pick<RouteOptions, 'method' | 'schema'>
 
-/** What was only taken in, and is answered without a word of it, made nothing. */
+/** Returns whether the operation creates an object. An operation whose 201 or 202 has an empty body creates none. */
 export function makesSomething({ method, schema }: Described): boolean {
   const answers = (schema?.response ?? {}) as Readonly<Record<number, { readonly type?: string }>>
   return method === 'POST' && [answers[201], answers[202]].some((made) => made !== undefined && made.type !== 'null')
@@ -53,7 +56,7 @@ export function takeIdempotencyKeys(app: FastifyInstance, store: Pick<AccessStor
     try {
       return await make(claim)
     } catch (error) {
-      // It was made all the same where another request with the key came first, or only the answer of the store was lost.
+      // The object exists if another request with the same key came first, or if only the store's answer was lost.
       const meanwhile = await store.findClaim(claim, Date.now()).catch(() => null)
       if (meanwhile === null) throw error
       return again(this, claim, meanwhile, read)
@@ -61,7 +64,10 @@ export function takeIdempotencyKeys(app: FastifyInstance, store: Pick<AccessStor
   })
 }
 
-/** For what shows a secret when it is made: that is kept nowhere, and cannot be shown again. `ifLost` says how to get another. */
+/**
+ * For objects that show a secret when they are created. The secret is not stored, so it cannot be shown again. `ifLost`
+ * says how to get another.
+ */
 export function shownOnce(what: string, ifLost: string): (id: string) => Promise<never> {
   return async (id) => {
     const message = `this Idempotency-Key has already created ${what} ${id}; its secret was shown once and is not stored: if it is lost, ${ifLost}`
@@ -69,7 +75,7 @@ export function shownOnce(what: string, ifLost: string): (id: string) => Promise
   }
 }
 
-/** Null where the caller gave no key. */
+/** Returns null if the caller sent no key. */
 function claimOf(request: FastifyRequest): Claim | null {
   const { principal, params, body, routeOptions } = request
   const key = request.headers['idempotency-key']

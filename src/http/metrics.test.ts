@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Metrics } from './metrics.ts'
 
-test('the first who asks is told of the process since it was started, and nothing that was not measured', async () => {
+test('the first scrape covers the process since its start, and shows nothing that was not measured', async () => {
   const metrics = new Metrics()
-  // So much that what is told cannot have been used since the question.
+  // Enough that the work between the two readings cannot account for it.
   const used = () => process.cpuUsage().user / 1e6
   while (used() < 0.2) JSON.stringify(process.versions)
   const before = used()
@@ -12,7 +12,7 @@ test('the first who asks is told of the process since it was started, and nothin
   const value = (name: string) => Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1])
   assert.ok(value('process_cpu_user_seconds_total') >= before, text)
   assert.ok(value('process_cpu_seconds_total') >= value('process_cpu_user_seconds_total'), text)
-  // Left out where the loop had no turn yet in which it could have been measured.
+  // Left out if the event loop had no iteration in which it could be measured.
   assert.ok(!(value('nodejs_eventloop_lag_min_seconds') >= 60), 'not the largest number that there is')
   assert.equal(text.match(/^# TYPE process_cpu_seconds_total counter$/gm)?.length, 1)
   const [again] = await Promise.all([metrics.text(), metrics.text()])
@@ -22,7 +22,7 @@ test('the first who asks is told of the process since it was started, and nothin
 
 const shown = (text: string, name: string) => text.split('\n').filter((line) => line.startsWith(name))
 
-test('what has to be asked for is asked for once by many, and what is not there in time or fails is not shown', async () => {
+test('concurrent scrapes share one fetch, and values that are late or fail are not shown', async () => {
   const metrics = new Metrics()
   const failures: string[] = []
   metrics.reportTo({ failed: (_, error) => failures.push((error as Error).message), worked: () => {} })
@@ -56,7 +56,7 @@ test('a value that is not there is not shown, and one of a label that is gone no
   assert.deepEqual(shown(await metrics.text(), 'some'), ['some{of="y"} 1'])
 })
 
-test('of a label with any number of values some have a series, and all others one', async () => {
+test('a label with any number of values has a series for some of them, and one for all others', async () => {
   const metrics = new Metrics()
   const count = metrics.counter({
     name: 'refused_total',

@@ -1,10 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Metric } from 'prom-client'
-import Counter from 'prom-client/lib/counter.js'
-import Gauge from 'prom-client/lib/gauge.js'
-import Registry from 'prom-client/lib/registry.js'
-import { UnavailableError } from '../errors.ts'
-import { type Incidents, silentIncidents } from '../incidents.ts'
+import { Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from 'prom-client'
+import { UnavailableError } from '../platform/errors.ts'
+import { type Incidents, silentIncidents } from '../platform/incidents.ts'
 import type {
   Count,
   Histogram as HistogramSeries,
@@ -15,28 +12,31 @@ import type {
   Readings,
   Sample,
   Series,
-} from '../measures.ts'
+} from '../platform/measures.ts'
 import { Distribution } from './distribution.ts'
 import { FewNames } from './few-names.ts'
 
-/** How often the delay of the event loop is looked at. */
+/** How often the delay of the event loop is sampled. */
 const delaySampleMs = 10
 
-/** What Node says of an event loop that had no turn since it was last asked: the largest number of nanoseconds, or none. */
+/**
+ * Node's values for an event loop that had no iteration since the last reading: the largest number of nanoseconds, or
+ * NaN.
+ */
 const unmeasured = /^nodejs_eventloop_lag_\w+ (?:NaN|9223372036\S*)\n/gm
 
-/** Several who ask within this time are told the same, and nobody waits longer than this for what has to be asked for. */
+/** Values that must be fetched are cached for this time, and a scrape waits at most this long for them. */
 const lookedAtEveryMs = 2000
 const lookWithinMs = 2000
 
-/** What `/metrics` tells, in Prometheus's text form: what every part has said that it measures. */
+/** The content of `/metrics` in Prometheus's text format: all registered measurements. */
 export class Metrics implements Measures {
   readonly #registry = new Registry()
   readonly #looks: (() => Promise<void>)[] = []
   #ofProcess: Promise<void> | null = null
   #incidents: Incidents = silentIncidents
 
-  /** Who hears of what could not be asked for. */
+  /** Sets where failures to fetch a value are reported. */
   reportTo(incidents: Incidents): void {
     this.#incidents = incidents
   }
@@ -94,7 +94,7 @@ export class Metrics implements Measures {
           this.#incidents.failed('metrics', error)
         },
       )
-      // One that is late is not begun again before it has ended.
+      // A fetch that takes long is not started again before it has ended.
       looking = read.finally(() => {
         looking = null
       })
@@ -121,13 +121,12 @@ export class Metrics implements Measures {
   }
 
   /**
-   * What Node tells of the process, from when somebody first asks: looking at the event loop wakes an idle process 100
-   * times a second. Before the first sample it would tell nonsense.
+   * Collects Node's process metrics from the first scrape on, because sampling the event loop wakes an idle process 100
+   * times a second. Values from before the first sample would be wrong.
    */
   async #watchProcess(): Promise<void> {
-    const { default: collectDefaultMetrics } = await import('prom-client/lib/defaultMetrics.js')
     collectDefaultMetrics({ register: this.#registry, eventLoopMonitoringPrecision: delaySampleMs })
-    // It counts from now on; the processor's time is told from the start of the process.
+    // The collector counts from now on, so the processor time since the start of the process is added.
     const { user, system } = process.cpuUsage()
     for (const [kind, used] of Object.entries({ user_: user, system_: system, '': user + system })) {
       const counter = this.#registry.getSingleMetric(`process_cpu_${kind}seconds_total`) as Counter
@@ -142,12 +141,12 @@ interface OwnGauge {
   readonly isLabelled: boolean
 }
 
-/** What is no more is not shown with its last value. */
+/** Removes series that no longer exist, so that they do not keep their last value. */
 function show({ gauge, isLabelled }: OwnGauge, value: number | null | readonly Sample[]): void {
   gauge.reset()
   if (typeof value === 'number') gauge.set(value)
   else if (value !== null) for (const sample of value) gauge.set(sample.labels, sample.value)
-  // Without labels, reset leaves a 0 behind.
+  // Without labels, reset leaves a 0.
   else if (!isLabelled) gauge.remove()
 }
 

@@ -1,19 +1,19 @@
-import { TidemarkError } from '../errors.ts'
-import { type IdPrefix, isId } from '../ids.ts'
-import { Type } from '../schema-types.ts'
-import { messageOf, pageSize, strict } from '../validation.ts'
+import { Type } from 'typebox'
+import { TidemarkError } from '../platform/errors.ts'
+import { type IdPrefix, isId } from '../platform/ids.ts'
+import { messageOf, pageSize, strict } from '../platform/validation.ts'
 
-/** Lists for operators: newest first, in pages that go on from the last one that was seen. */
+/** Lists for operators, newest first. The next page continues after the last item of the page before (keyset paging). */
 const [limitMax, limitDefault] = [200, 50]
 
 const page = {
   limit: pageSize(limitMax, limitDefault),
-  before: Type.Optional(Type.String({ description: '`next_before` of the previous page.' })),
+  before: Type.Optional(Type.String({ maxLength: 128, description: '`next_before` of the previous page.' })),
 }
 
 export const NewestFirst = Type.Object(page, strict)
 
-/** Of what is worked off. */
+/** The query of a list of queued jobs. */
 export const QueueNewestFirst = Type.Object(
   {
     unfinished: Type.Optional(Type.Boolean({ default: false, description: 'Only those that have not finished.' })),
@@ -22,7 +22,7 @@ export const QueueNewestFirst = Type.Object(
   strict,
 )
 
-/** `before` is the id of one of what is listed. */
+/** Reads the query of a list. `before` is the ID of an item of the list. */
 export function pageOf(
   prefix: IdPrefix,
   { limit = limitDefault, before }: { readonly limit?: number; readonly before?: string },
@@ -34,6 +34,6 @@ export function pageOf(
   return { limit, before: before ?? null }
 }
 
-/** What the next page goes on from; null where a page was not full, so that none follows. */
+/** Returns the `before` of the next page, or null after a page that is not full, because none follows. */
 export const nextBefore = <Item>(found: readonly Item[], limit: number, idOf: (last: Item) => string): string | null =>
   found.length === limit ? idOf(found.at(-1)!) : null

@@ -1,18 +1,19 @@
 import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger'
 import type { FastifyContextConfig, FastifySchema } from 'fastify'
+import { Type } from 'typebox'
 import { credentialKinds } from '../access/credential-kinds.ts'
 import { quotaOperations } from '../access/operations.ts'
 import type { Role } from '../access/roles.ts'
-import { type ErrorCode, errorTable } from '../errors.ts'
-import { Type } from '../schema-types.ts'
-import { choice, named } from '../validation.ts'
-import { version } from '../version.ts'
+import { type ErrorCode, errorTable } from '../platform/errors.ts'
+import { timeLengthMax } from '../platform/time.ts'
+import { choice, named } from '../platform/validation.ts'
+import { version } from '../platform/version.ts'
+import { IfMatchHeaders } from './conditional-requests.ts'
 import { type Description, finishDescription } from './finish-description.ts'
-import { IfMatchHeaders } from './if-match.ts'
 import { IdempotencyHeaders } from './make-once.ts'
 import type { RouteConfig } from './route.ts'
 
-/** Named in the description as the shape of every error. */
+/** Named in the description as the body of every error. */
 export const ErrorSchema = Type.Object(
   {
     code: choice(Object.keys(errorTable), { description: 'Stable: branch on this.' }),
@@ -27,7 +28,7 @@ export const ErrorSchema = Type.Object(
   { $id: 'Error', description: 'The body of every error on every surface.' },
 )
 
-/** What the reference shows of every code, by status: what whoever gets it can do. */
+/** Every error code by status, with the remedy, for the reference. */
 const errors = Object.entries(errorTable)
   .map(([code, row]) => ({ code, ...row }))
   .sort((a, b) => a.status - b.status)
@@ -43,9 +44,14 @@ A self-hosted content data service. Collectors send documents; applications read
 entitlements.
 
 **Surfaces.** ${surfaces}. Each credential works only on its own surface. Send it as \`Authorization: Bearer …\`.
+The base interface calls an application key a consumer API key.
 
 **Errors** always have the form \`{code, message, request_id, details?}\`. Unknown fields and unknown or repeated query
-parameters are errors. Every 429 has \`Retry-After\` in seconds; consumer responses have \`RateLimit-Policy\` and \`RateLimit\`.
+parameters are errors; in the lists of a consumer request a repeated value counts once. Every 429 has \`Retry-After\` in seconds;
+consumer responses have \`RateLimit-Policy\` and \`RateLimit\`.
+
+**Null.** In requests to \`/v1\`, null for an optional field of the body is the same as leaving it out, also within objects. So
+fields of an answer can be sent back in a request that has them. The schemas do not repeat this. A required field cannot be null.
 
 **Retrying a POST.** Every POST that creates something accepts an \`Idempotency-Key\`, so you can send it again if no response
 arrived. For 24 hours the same key with the same request returns what was created, in its current state; with a different request it
@@ -55,13 +61,18 @@ request that failed does not use up its key. Every 201 and 202 has a \`Location\
 **Concurrent edits.** What operators replace as a whole comes with an \`ETag\`. Send it back as \`If-Match\` with your change: if
 somebody else has changed the resource since you read it, nothing is changed and the answer is 412 \`precondition_failed\`.
 
-**Additions.** Whatever is marked “Addition” goes beyond the base interface. You can ignore it: a request that does not use it
-is answered as if it did not exist.
+**Additions.** Everything marked “Addition” goes beyond the base interface. A request that uses no such parameter does what the
+base interface says. Fields of responses that are additions may come unasked, such as \`url\` and \`author\` of a search result: ignore
+those that you do not know.
 
 **Bodies** may be compressed (\`Content-Encoding\`: gzip, deflate, br or zstd). A body that does not arrive in time is 408. JSON
 responses above 1 KB are compressed as \`Accept-Encoding\` allows: zstd, br or gzip.
 
-**Times** are RFC 3339; intervals include their start and exclude their end. **IDs** are opaque and sort by creation time.
+**Times** are RFC 3339, of the years 0001 to 9999 in UTC, with any number of digits after the second, up to ${timeLengthMax} characters in all.
+Intervals include their start and exclude their end, to the last digit. Documents have milliseconds: finer digits of their times
+are cut off.
+
+**IDs** are opaque and sort by creation time.
 `.trim()
 
 const sentence = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1)
@@ -148,7 +159,13 @@ function errorAnswers(
 ): Record<number, object> {
   const { credential = null, operation, invalid, unavailable = 'store_unavailable', errors = [] } = config
   if (credential === null) return {}
-  const codes: ErrorCode[] = [...credentialKinds[credential].errors, invalid, ...errors, unavailable]
+  const codes: ErrorCode[] = [
+    ...credentialKinds[credential].errors,
+    'headers_too_large',
+    invalid,
+    ...errors,
+    unavailable,
+  ]
   if (operation in quotaOperations) codes.push('quota_exceeded')
   if (isOnce) codes.push('idempotency_key_reused', 'conflict')
   if (isConditional) codes.push('precondition_failed')
@@ -175,5 +192,6 @@ const reasons: Record<number, string> = {
   416: 'the range is outside the file',
   422: 'the key was used with a different request',
   429: 'wait for the seconds in `Retry-After`',
-  503: 'temporarily unavailable; retry with growing pauses',
+  431: 'the address and the headers are too large together; valid parameters always fit',
+  503: 'unavailable; retry after the seconds in `Retry-After`, with growing pauses. Without `Retry-After`, waiting does not help',
 }

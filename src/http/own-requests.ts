@@ -4,20 +4,20 @@ import type { Principal } from '../access/principal.ts'
 import { abortSignalOf } from './route.ts'
 
 /**
- * Requests that a route makes of other routes of this process, for whoever asked it. They go the whole way but for the
- * beginning: who asks is known, and rate, place and permit were taken for the request that they are part of. Schemas,
- * entitlements, quotas, counters and the log are those of every request.
+ * Requests that a route makes to other routes of this process, on behalf of its caller. They take the usual way except
+ * for its beginning: the caller is known already, and rate, slot and permit belong to the outer request. Schemas,
+ * entitlements, quotas, counters and the log apply as to every request.
  */
-interface Asked {
+interface OuterRequest {
   readonly principal: Principal
   readonly signal: AbortSignal
 }
 
-// Nothing that is sent could stand for this: a request from outside is never within another one.
-const within = new AsyncLocalStorage<Asked>()
+// No client can forge this: a request from outside never runs within another one.
+const within = new AsyncLocalStorage<OuterRequest>()
 
-/** Of a request that another one makes; undefined for one from outside. */
-export const askedWithin = (): Asked | undefined => within.getStore()
+/** The outer request of the current one; undefined for a request from outside. */
+export const askedWithin = (): OuterRequest | undefined => within.getStore()
 
 export interface OwnRequest {
   readonly method: 'GET' | 'POST'
@@ -33,14 +33,17 @@ export interface OwnAnswer {
   readonly bytes: Buffer
 }
 
-/** Ends with the request that it is part of: what it had begun is dropped when the client goes away. */
-export function askOwnRoutes(request: FastifyRequest, reply: FastifyReply): (asked: OwnRequest) => Promise<OwnAnswer> {
+/** The inner requests end with the outer one: when the client disconnects, their work is cancelled. */
+export function askOwnRoutes(
+  request: FastifyRequest,
+  reply: FastifyReply,
+): (request: OwnRequest) => Promise<OwnAnswer> {
   const signal = abortSignalOf(reply)
   return async ({ method, path, query, body, headers }) => {
     const answer = await within.run(
       { principal: request.principal!, signal },
       async () =>
-        // Awaited in here: it does not begin before.
+        // Awaited inside `run`, because `inject` starts only when it is awaited.
         await request.server.inject({
           method,
           url: path,

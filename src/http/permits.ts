@@ -1,4 +1,4 @@
-/** Bounds what goes on at once. Under overload there is a quick refusal instead of a queue that only grows. */
+/** Limits concurrent work. Under overload, requests are refused at once instead of waiting in a growing queue. */
 export class Permits {
   #most: number
   #taken = 0
@@ -10,7 +10,7 @@ export class Permits {
     return this.#taken
   }
 
-  /** Gives back a function that returns the permit, once however often it is called; null where none is left. */
+  /** Returns a function that releases the permit, once however often it is called; null if none is left. */
   take(): (() => void) | null {
     if (this.#taken >= this.#most) return null
     this.#taken++
@@ -22,7 +22,7 @@ export class Permits {
   }
 }
 
-/** The same for each caller apart. Who has nothing going on is forgotten. */
+/** A limit for each caller. A caller without a permit is forgotten. */
 export class PermitsByCaller {
   #taken = new Map<string, number>()
   #all = 0

@@ -1,14 +1,15 @@
 import { createHash } from 'node:crypto'
-import { isUnavailability } from '../errors.ts'
-import type { Incidents } from '../incidents.ts'
-import { Type } from '../schema-types.ts'
-import { named } from '../validation.ts'
+import { setTimeout } from 'node:timers/promises'
+import { Type } from 'typebox'
+import { isUnavailability } from '../platform/errors.ts'
+import type { Incidents } from '../platform/incidents.ts'
+import { named } from '../platform/validation.ts'
+import { namesTag } from './conditional-requests.ts'
 import type { Metrics } from './metrics.ts'
-import { namesTag } from './names-tag.ts'
 import { ErrorSchema } from './openapi.ts'
 import type { TypedApp } from './typed-app.ts'
 
-/** What a probe found: `ok`, or what is the matter, in words for an operator. One that throws has found it not ok. */
+/** The result of a check: `ok`, or the problem in words for an operator. A check that throws counts as not ok. */
 export type Check = () => Promise<{ readonly ok: boolean; readonly detail: string }>
 
 const Ready = named(
@@ -21,6 +22,10 @@ const Ready = named(
     ),
   }),
 )
+
+/** Short enough that the results of the other checks are reported in time when one check hangs. */
+const checkedWithinMs = 1500
+const tooLate = (): Promise<false> => setTimeout(checkedWithinMs, false, { ref: false })
 
 export function publicRoutes(
   app: TypedApp,
@@ -35,17 +40,23 @@ export function publicRoutes(
       return answer
     } catch (error) {
       incidents.failed(`ready.${name}`, error)
-      return { ok: false, detail: isUnavailability(error) ? error.message : 'it failed: the log says of what' }
+      return { ok: false, detail: isUnavailability(error) ? error.message : 'it failed: see the log' }
     }
   }
   const lookAtAll = () =>
     Promise.all(Object.entries(checks).map(async ([name, check]) => ({ name, ...(await found(name, check)) })))
-  const ready = '1 for each check of /readyz that is well, 0 otherwise.'
+  const isWell = async (name: string, check: Check): Promise<boolean> => (await found(name, check)).ok
+  const ready = '1 for each check of /readyz that passes, 0 otherwise.'
   metrics.gauges({ tidemark_ready: { help: ready, labels: ['check'] } }, async () => ({
-    tidemark_ready: (await lookAtAll()).map(({ name, ok }) => ({ labels: { check: name }, value: Number(ok) })),
+    tidemark_ready: await Promise.all(
+      Object.entries(checks).map(async ([name, check]) => ({
+        labels: { check: name },
+        value: Number(await Promise.race([isWell(name, check), tooLate()])),
+      })),
+    ),
   }))
   app.addSchema(ErrorSchema)
-  // Made when it is first asked for; it does not change while the process runs.
+  // Made for the first request that needs it. It does not change while the process runs.
   let description: ReturnType<typeof describe> | null = null
   const about = (summary: string, description?: string) => ({
     tags: ['Service'],
@@ -82,6 +93,7 @@ export function publicRoutes(
     async (_request, reply) => {
       const all = await lookAtAll()
       const ready = all.every(({ ok }) => ok)
+      if (!ready) reply.header('retry-after', '1')
       const states = Object.fromEntries(all.map(({ name, ok, detail }) => [name, { ok, detail }]))
       return reply.status(ready ? 200 : 503).send({ ready, checks: states })
     },
@@ -102,7 +114,7 @@ export function publicRoutes(
     async (request, reply) => {
       description ??= describe(app)
       const { content, tag } = await description
-      // The same meaning in every encoding, not the same bytes: a weak tag.
+      // A weak tag, because the bytes differ between encodings while the meaning does not.
       reply.header('etag', `W/${tag}`).header('cache-control', 'public, max-age=300')
       if (namesTag(request.headers['if-none-match'], tag)) return reply.status(304).send(null)
       return reply.type('application/json; charset=utf-8').send(content)
@@ -112,9 +124,12 @@ export function publicRoutes(
   app.get(
     '/metrics',
     {
-      config: { operation: 'metrics.read', invalid: 'invalid_request', role: 'viewer' },
+      config: { operation: 'metrics.read', invalid: 'invalid_request', role: 'viewer', isMonitoring: true },
       schema: {
-        ...about('Get Prometheus metrics'),
+        ...about(
+          'Get Prometheus metrics',
+          'Also answers while the store is unavailable, with an admin token that this process accepted for `/metrics` within the last day. Values that need the store are then left out.',
+        ),
         response: { 200: { content: { 'text/plain': { schema: Type.String() } } } },
       },
     },

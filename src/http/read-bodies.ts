@@ -1,15 +1,17 @@
+import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { TidemarkError } from '../errors.ts'
+import { TidemarkError } from '../platform/errors.ts'
+import { jsonLimits, passedJsonLimit, placeOfFault } from '../platform/json-text.ts'
 import type { Connections } from './connections.ts'
 import { decodeBody } from './decode-body.ts'
-import { parseJsonBody } from './json-body.ts'
 
 /**
- * Bodies as they come. JSON is read whole, within the size limit of its route and within `timeoutMs` of its headers.
- * NDJSON, where a route takes it, is handed on as a stream that must go on: when nothing moves for `timeoutMs` and it
- * is the client's turn, the connection is cut. Either may be compressed; what counts is then what comes out.
+ * Reads bodies. A JSON body is read whole, within the size limit of its route and within `timeoutMs` after its headers.
+ * NDJSON, where a route accepts it, is passed on as a stream that must make progress: the connection is cut when no byte
+ * moves for `timeoutMs` and the client is the one to act. Either may be compressed; limits apply to the uncompressed
+ * size.
  */
 export function readBodies(app: FastifyInstance, timeoutMs: number, connections: Connections): void {
   const bodies = new Bodies(largeBytesMax)
@@ -18,7 +20,7 @@ export function readBodies(app: FastifyInstance, timeoutMs: number, connections:
     refuseOtherCharset(request)
     const limit = request.routeOptions.bodyLimit
     if (Number(request.headers['content-length']) > limit) throw tooLarge()
-    return parseJsonBody(request, await bodies.read(decodeBody(request, payload), limit, timeoutMs))
+    return parseJsonBody(request, await bodies.read(decodeBody(request, payload), limit, timeoutMs, payload))
   })
   app.addContentTypeParser(
     ['application/x-ndjson', 'application/ndjson'],
@@ -26,11 +28,11 @@ export function readBodies(app: FastifyInstance, timeoutMs: number, connections:
       if (request.routeOptions.config.lines !== true) throw notJson()
       refuseOtherCharset(request)
       const stream = decodeBody(request, payload)
-      await untilFirstBytes(stream, timeoutMs)
+      await untilFirstBytes(stream, timeoutMs, payload)
       return stream
     },
   )
-  // Of other routes no request need come by here.
+  // Only routes that accept NDJSON need this hook.
   app.addHook('onRoute', (route) => {
     if (route.config?.lines !== true) return
     const cut = (request: FastifyRequest, _reply: FastifyReply, done: () => void): void => {
@@ -44,24 +46,24 @@ export function readBodies(app: FastifyInstance, timeoutMs: number, connections:
 const notJson = (): TidemarkError =>
   new TidemarkError('unsupported_media_type', 'send the body with Content-Type: application/json')
 
-/** What is said to be in another charset would be read as what it is not. */
+/** Refuses a body in another charset, because it would be misread as UTF-8. */
 function refuseOtherCharset({ headers }: FastifyRequest): void {
   const { 'content-type': type = '' } = headers
-  // Most say nothing but what it is.
+  // Most requests name no charset.
   if (!type.includes(';')) return
   for (const [, value = ''] of type.matchAll(/;\s*charset\s*=\s*([^;]*)/gi)) {
     if (!/^("?)utf-?8\1$/i.test(value.trim())) {
-      throw new TidemarkError('unsupported_media_type', 'send the body in UTF-8, the only charset that is read')
+      throw new TidemarkError('unsupported_media_type', 'send the body in UTF-8, the only supported charset')
     }
   }
 }
 
 const tooLarge = (): TidemarkError =>
-  new TidemarkError('payload_too_large', 'the body is larger than this route takes: send less at once')
+  new TidemarkError('payload_too_large', 'the body is larger than this route accepts: send less at once')
 
 /**
- * What is read of a body is held in memory until all of it is there, before anybody has a permit. A small one anybody may
- * have; of what goes beyond that, so much is held of all bodies together.
+ * A body is held in memory until it is complete, before the request has a permit. Each body may hold `smallBytes`. All
+ * bodies together may hold `largeBytesMax` beyond that.
  */
 const smallBytes = 1_048_576
 const largeBytesMax = 256 * 1_048_576
@@ -74,7 +76,8 @@ export class Bodies {
     this.#largeBytesMax = largeBytes
   }
 
-  read(source: Readable, bytesMax: number, timeoutMs: number): Promise<Buffer> {
+  /** `payload` is the compressed input of the source, or the source itself. */
+  read(source: Readable, bytesMax: number, timeoutMs: number, payload: Readable): Promise<Buffer> {
     return new Promise((resolve, reject) => {
       const chunks: Buffer[] = []
       let length = 0
@@ -87,8 +90,7 @@ export class Bodies {
       }
       const refuse = (error: Error): void => {
         stop()
-        // What still comes is read and thrown away, so that the client comes to read the answer.
-        source.resume()
+        leave(source, payload)
         reject(error)
       }
       const onData = (chunk: Buffer): void => {
@@ -111,13 +113,26 @@ export class Bodies {
   }
 }
 
-const noRoom = (): TidemarkError =>
-  new TidemarkError('overloaded', 'too many large bodies come at once: send less at once, or try again in a moment', {
-    retryAfterSeconds: 1,
-  })
+/**
+ * Reads and discards the rest, so that the client gets to read the answer. The rest of a compressed body is not
+ * decompressed, because that could be a thousand times as much.
+ */
+function leave(source: Readable, payload: Readable): void {
+  if (source === payload) source.resume()
+  else source.destroy()
+}
 
-/** Until a stream has something to read, or is at its end. */
-function untilFirstBytes(source: Readable, timeoutMs: number): Promise<void> {
+const noRoom = (): TidemarkError =>
+  new TidemarkError(
+    'overloaded',
+    'too many large bodies are arriving at once: send less at once, or try again in a moment',
+    {
+      retryAfterSeconds: 1,
+    },
+  )
+
+/** Resolves when the stream has data, or is at its end. */
+function untilFirstBytes(source: Readable, timeoutMs: number, payload: Readable): Promise<void> {
   return new Promise((resolve, reject) => {
     const settle = (error?: Error): void => {
       clearTimeout(late)
@@ -132,23 +147,26 @@ function untilFirstBytes(source: Readable, timeoutMs: number): Promise<void> {
     }
     const onEnd = (): void => settle()
     const onError = (error: Error): void => settle(asOurs(error))
-    const late = setTimeout(() => settle(tooSlow(timeoutMs)), timeoutMs)
+    const late = setTimeout(() => {
+      leave(source, payload)
+      settle(tooSlow(timeoutMs))
+    }, timeoutMs)
     source.on('data', onData).on('end', onEnd).on('error', onError)
   })
 }
 
-/** Of the stream itself there are no errors but that its sender went away. */
+/** A stream error that is not one of ours means that the client disconnected. */
 const asOurs = (error: Error): Error =>
   error instanceof TidemarkError
     ? error
-    : new TidemarkError('client_closed_request', 'the client went away before it was answered', { cause: error })
+    : new TidemarkError('client_closed_request', 'the client disconnected before it was answered', { cause: error })
 
 const tooSlow = (timeoutMs: number): TidemarkError =>
   new TidemarkError('request_timeout', `the body did not arrive within ${timeoutMs / 1000} s: send it again`)
 
 /**
- * It is the client's turn when there is nothing to read that it sent, or something that it should read. Where neither is
- * so, the store is slow, and the client must wait for it as everybody does.
+ * Cuts the connection when the client has stalled: nothing that it sent is unread, or it has an answer to read. Otherwise
+ * the store is slow, and the client waits as all others do.
  */
 function cutWhenStuck(request: FastifyRequest, timeoutMs: number, connections: Connections): void {
   const { raw } = request
@@ -166,4 +184,26 @@ function cutWhenStuck(request: FastifyRequest, timeoutMs: number, connections: C
     }
   }, timeoutMs / 4)
   request.exchange.whenOver(() => clearInterval(look))
+}
+
+const passedLimits = {
+  levels: `is nested deeper than ${jsonLimits.levels} levels`,
+  values: `has more than ${jsonLimits.values} values: send less at once`,
+} as const
+
+/** Returns the value of a JSON body, or throws the area's 400 with the fault. An empty body has no value. */
+function parseJsonBody(request: FastifyRequest, body: Buffer): unknown {
+  if (body.length === 0) return undefined
+  const refused = (what: string, cause?: unknown) =>
+    new TidemarkError(request.routeOptions.config.invalid ?? 'invalid_request', `the body ${what}`, { cause })
+  // Decoding would silently replace invalid bytes by U+FFFD.
+  if (!isUtf8(body)) throw refused('is not valid UTF-8')
+  const text = body.toString('utf8')
+  const limit = passedJsonLimit(text, jsonLimits)
+  if (limit !== null) throw refused(passedLimits[limit])
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw refused(`is not valid JSON${placeOfFault(error)}`, error)
+  }
 }

@@ -1,8 +1,8 @@
-import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
+import { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
 import { kindOf } from '../access/credential-kinds.ts'
 import { quotaOperations } from '../access/operations.ts'
 import type { UsageBook } from '../access/usage-book.ts'
-import { errorTable } from '../errors.ts'
+import { errorTable } from '../platform/errors.ts'
 import type { Connections } from './connections.ts'
 import type { HttpMeasures } from './http-measures.ts'
 import { askedWithin } from './own-requests.ts'
@@ -14,8 +14,8 @@ interface LogParts {
 }
 
 /**
- * The status of a request that was not answered, or not to its end. A client that went away is nobody's error, nor is one
- * that stood still; a connection that we ended ourselves, in the middle of an answer that failed or of a shutdown, is ours.
+ * The status of a request whose answer was not sent completely. A client that disconnected or stalled counts as its own
+ * error. A connection that we closed, because an answer failed or the server shut down, counts as ours.
  */
 const unanswered = {
   gone: errorTable.client_closed_request.status,
@@ -23,14 +23,14 @@ const unanswered = {
   cut: errorTable.internal.status,
 } as const
 
-/** What was refused before there was a route to give it to. */
+/** A request that was refused before it reached a route. */
 export interface Unrouted {
   readonly reqId: string
-  /** Not known where it could not be read. */
+  /** Unknown if it could not be parsed. */
   readonly method?: string | undefined
   readonly status: number
   readonly ip: string | undefined
-  /** In words of ours or of the parser. */
+  /** In our words or the parser's. */
   readonly reason: string
 }
 
@@ -40,23 +40,28 @@ export function logUnrouted({ logger, measures }: Omit<LogParts, 'usage'>, reque
   logger.info({ reqId, method, operation: 'unknown', status, ms: 0, ip, reason }, 'request')
 }
 
-/** One line and one measurement for every request when it is over, however it ended; asked for when it begins. */
+/**
+ * Writes one line and one measurement for each request when it is over, however it ended. Called when the request starts.
+ */
 export function requestLog(
   { logger, measures, usage }: LogParts,
   connections: Connections,
 ): (request: FastifyRequest, reply: FastifyReply) => void {
   return (request, reply) => {
-    // Not known any more when the connection is gone.
+    // Read now, because a closed connection no longer knows it.
     const { ip } = request
     const isWithin = askedWithin() !== undefined
     request.exchange.whenOver(() => {
       const { operation = 'unknown' } = request.routeOptions.config
-      const { principal } = request
+      const { principal, trace } = request
       const { elapsedTime } = reply
-      // Of a request within another one nothing is sent: it is answered when its answer has ended.
+      const { waitedMs } = request.exchange
+      // A request within another one sends nothing on a connection: it is answered when its response has ended.
       const isAnswered = isWithin ? reply.raw.writableEnded : reply.raw.writableFinished
       const status = isAnswered ? reply.statusCode : unanswered[connections.endOf(request.raw)]
-      measures.request(operation, status, elapsedTime / 1000)
+      measures.request(operation, status, Math.max(0, elapsedTime - waitedMs) / 1000)
+      // A bad request or a client that disconnected is not our failure.
+      trace?.end({ 'http.response.status_code': status, 'tidemark.operation': operation }, status >= 500)
       const counted = principal === null || request.isRepeat ? null : kindOf(principal).counted(principal)
       if (counted !== null && status < 400 && operation !== 'unknown' && !(operation in quotaOperations)) {
         usage.count(counted, operation, Date.now())
@@ -66,8 +71,10 @@ export function requestLog(
           reqId: request.id,
           method: request.method,
           operation,
+          ...(trace === null ? {} : { trace_id: trace.traceId }),
           status,
           ms: Math.round(elapsedTime * 10) / 10,
+          ...(waitedMs === 0 ? {} : { waitedMs: Math.round(waitedMs * 10) / 10 }),
           ip,
           ...(principal === null ? {} : kindOf(principal).logged(principal)),
           ...(status === unanswered.gone ? { aborted: true } : {}),
@@ -75,5 +82,17 @@ export function requestLog(
         'request',
       )
     })
+  }
+}
+
+/** Replaces the log lines of the framework. Only one of them is needed: an answer broke off after it had started. */
+export class CutOffAnswers extends LogController {
+  constructor() {
+    super({ disableRequestLogging: true })
+  }
+
+  override streamError(error: Error & { readonly code?: string }, request: FastifyRequest): void {
+    // This code means that the client disconnected.
+    if (error.code !== 'ERR_STREAM_PREMATURE_CLOSE') request.degraded('answer_cut_off', error)
   }
 }

@@ -19,7 +19,7 @@ const nobodyAsks = {
   shutdownDrainMs: 0,
 }
 
-/** A server with one route; nobody asks it anything. */
+/** A server with one route that receives no request. */
 function serverWith(url: string, config: Partial<RouteConfig>, method = 'GET', schema: FastifySchema = {}) {
   const parts = {
     ...nobodyAsks,
@@ -31,7 +31,7 @@ function serverWith(url: string, config: Partial<RouteConfig>, method = 'GET', s
 
 const said = { operation: 'account.read', invalid: 'invalid_request' } as const
 
-test('a route whose place and words do not agree on who may come in does not start', async () => {
+test('a route whose path and config disagree about its credential does not start', async () => {
   await assert.rejects(serverWith('/v1/x', { ...said, isPublic: true }), /GET \/v1\/x is public, but stands where/)
   await assert.rejects(serverWith('/elsewhere', said), /\/elsewhere stands where no credential is needed, but is not/)
   await assert.rejects(serverWith('/v1/x', { operation: 'account.read' }), /does not say its operation and error code/)
@@ -90,4 +90,14 @@ test('a POST that makes something and takes no Idempotency-Key does not start', 
   ] as const) {
     await (await serverWith('/v1/x', said, method, schema)).close()
   }
+})
+
+test('an address that cannot be read is refused on public routes too', async () => {
+  const app = await serverWith('/open', { ...said, isPublic: true })
+  for (const url of ['/open?a=%ff', '/open?a=b%00c', '/open?a=%']) {
+    const { statusCode, body } = await app.inject({ url, headers: { host: 'here' } })
+    assert.deepEqual([statusCode, JSON.parse(body).code], [400, 'invalid_request'], url)
+  }
+  assert.equal((await app.inject({ url: '/open?a=%C3%A9', headers: { host: 'here' } })).statusCode, 200)
+  await app.close()
 })

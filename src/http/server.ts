@@ -3,49 +3,55 @@ import cors from '@fastify/cors'
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { AccessStore } from '../access/access-store.ts'
 import { credentialAt, credentialKinds } from '../access/credential-kinds.ts'
-import { isUnavailability, TidemarkError } from '../errors.ts'
-import { validatorFor } from '../validation.ts'
+import { isUnavailability, TidemarkError } from '../platform/errors.ts'
+import { type Tracer, untraced } from '../platform/tracing.ts'
+import { validatorFor } from '../platform/validation.ts'
 import { type AdmissionParts, admitRequests } from './admit-requests.ts'
 import { BareAnswers } from './bare-answers.ts'
 import { compileLater } from './compile-later.ts'
 import { compressAnswers } from './compress-answers.ts'
 import { Connections } from './connections.ts'
-import { CutOffAnswers } from './cut-off-answers.ts'
 import { type DescribedRoute, describeRoutes } from './describe-routes.ts'
 import { answerError, errorFrom } from './error-replies.ts'
-import { headerFault } from './header-fault.ts'
 import { type Degradation, HttpMeasures } from './http-measures.ts'
 import { makesSomething, takeIdempotencyKeys, takesIdempotencyKey } from './make-once.ts'
+import { headerBytesMax } from './query-parameters.ts'
 import { readBodies } from './read-bodies.ts'
-import { requestIdOf } from './request-id.ts'
-import { logUnrouted, requestLog } from './request-log.ts'
+import { headerFault, requestIdOf, routable } from './request-head.ts'
+import { CutOffAnswers, logUnrouted, requestLog } from './request-log.ts'
 import { RouteTable } from './route-table.ts'
 import { securityHeaders } from './security-headers.ts'
+import { traceRequests } from './trace-requests.ts'
 
-/** JSON bodies above this are 413; routes that take more say so themselves. */
+/** JSON bodies above this are 413. Routes with another limit set it themselves. */
 const bodyBytesMax = 1_048_576
 
-/** Until the headers of a request are there, from the opening of the connection or the first byte. */
+/** The time limit for the headers of a request, from the opening of the connection or the first byte. */
 const headersMaxMs = 20_000
 
-/** On a connection with a request under way, without a byte in either direction: longer than any answer takes. */
+/**
+ * The time limit for a connection with a request in progress but no byte in either direction. No answer takes this long.
+ */
 const stillMaxMs = 15 * 60_000
 
 export interface ServerParts extends AdmissionParts {
   readonly claims: Pick<AccessStore, 'findClaim'>
   readonly logger: FastifyBaseLogger
+  readonly tracer?: Tracer
   readonly corsOrigins: readonly string[]
   readonly connectionsMax: number
-  /** For a JSON body to arrive, and for a stream of lines to go on. */
+  /** The time limit for a JSON body to arrive, and for a stream of lines to make progress. */
   readonly bodyTimeoutMs: number
-  /** How long, after the end has begun, requests are still taken and idle connections left open. */
+  /** How long requests are still accepted and idle connections kept open after shutdown has begun. */
   readonly shutdownDrainMs: number
   /** Registers the routes of every slice. */
   readonly routes: (app: FastifyInstance) => void | Promise<void>
 }
 
+const pathOf = ({ url }: FastifyRequest): string => url.split('?', 1)[0]!
+
 /**
- * The way of a request, in order: request id and security headers, credential (401), rate and place (429), body (408, 413,
+ * The way of a request, in order: request ID and security headers, credential (401), rate and slot (429), body (408, 413,
  * 415), permit (503), schema (400), then the route: scope (403), quota (429), work.
  */
 export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
@@ -53,9 +59,10 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
   const routes: DescribedRoute[] = []
   const measures = new HttpMeasures(parts.measures)
   const log = { ...parts, measures }
-  /** Here every error passes that is answered: those of 5xx are logged, each once, and counted. */
+  /** Every error answer passes here. Errors with a 5xx status are logged once and counted. */
   const answer = (error: TidemarkError, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     measures.errorAnswered(error.code, request.principal ?? null)
+    request.trace?.tell({ 'error.type': error.code })
     if (error.status >= 500) {
       const line = { reqId: request.id, code: error.code, err: error.code === 'internal' ? error.cause : error }
       if (error.code === 'internal') request.log.error(line, 'request failed')
@@ -69,22 +76,29 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
   const app = Fastify({
     loggerInstance: parts.logger,
     logController: new CutOffAnswers(),
-    // No logger of its own for each request: the two places that log give the request's id themselves.
+    // No logger for each request: the two places that log add the request's ID themselves.
     childLoggerFactory: (logger) => logger,
     bodyLimit: bodyBytesMax,
     genReqId: (request: IncomingMessage) => requestIdOf(request),
-    // A path parameter or header that is too long or wrongly escaped is answered like any other bad request.
-    routerOptions: { maxParamLength: 512, ignoreTrailingSlash: false },
+    rewriteUrl: ({ url = '/' }) => routable(url),
+    // The schema of each route limits the length of its path parameters.
+    routerOptions: { maxParamLength: headerBytesMax, ignoreTrailingSlash: false },
     frameworkErrors: (error, request, reply) => {
-      const refusal = errorFrom(error, { invalid: 'not_found' })
+      const refusal = errorFrom(error, { invalid: 'invalid_request' })
       const { id: reqId, method, ip } = request
       logUnrouted(log, { reqId, method, status: refusal.status, ip, reason: error.code })
       return answer(refusal, request, reply.headers(securityHeaders))
     },
     clientErrorHandler: (error, socket) => bareAnswers.unparsed(error, socket, connections.unanswered(socket)),
-    // Node would answer a missing Host without a body; the first hook says it properly.
-    http: { requireHostHeader: false, headersTimeout: headersMaxMs, connectionsCheckingInterval: headersMaxMs / 4 },
-    // Of the whole request: bodies have time limits of their own. Of its headers: below, in http.
+    // Node would answer a missing Host without a body, so the first hook checks it instead.
+    http: {
+      requireHostHeader: false,
+      maxHeaderSize: headerBytesMax,
+      headersTimeout: headersMaxMs,
+      connectionsCheckingInterval: headersMaxMs / 4,
+    },
+    // No limit on the whole request, because bodies have time limits of their own. The limit for headers is above, in
+    // `http`.
     requestTimeout: 0,
     connectionTimeout: stillMaxMs,
     return503OnClosing: false,
@@ -92,19 +106,23 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
     exposeHeadRoutes: true,
     schemaController: { compilersFactory: compileLater },
   })
-  app.setValidatorCompiler(({ schema, httpPart }) => validatorFor(schema as object, httpPart))
+  app.setValidatorCompiler(({ schema, httpPart, url }) =>
+    validatorFor(schema as object, httpPart, { nullIsAbsent: httpPart === 'body' && url.startsWith('/v1/') }),
+  )
   app.decorateRequest('degraded', function (this: FastifyRequest, warning: Degradation, cause: unknown) {
     measures.answerDegraded(warning)
+    this.trace?.tell({ 'tidemark.degraded': warning })
     if (cause === null) return
     const line = { reqId: this.id, warning, err: cause }
-    if (isUnavailability(cause)) this.log.warn(line, 'the answer lacks something')
-    else this.log.error(line, 'the answer lacks something')
+    if (isUnavailability(cause)) this.log.warn(line, 'the answer is degraded')
+    else this.log.error(line, 'the answer is degraded')
   })
   bareAnswers.listen(app.server)
 
   const connections = new Connections(app.server, parts.connectionsMax, parts.measures)
   app.addHook('preClose', () => connections.drain(parts.shutdownDrainMs))
 
+  traceRequests(app, parts.tracer ?? untraced)
   const logWhenOver = requestLog(log, connections)
   app.decorateRequest('exchange')
   app.addHook('onRequest', (request, reply, done) => {
@@ -115,14 +133,14 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
     const fault = headerFault(request.raw)
     done(fault === null ? undefined : new TidemarkError('invalid_request', fault))
   })
-  // Before the credential is looked at: preflights carry none, and a page must be able to read a 401 or 429 too.
+  // Before the credential is checked: preflights have none, and a page must be able to read a 401 or 429 too.
   if (parts.corsOrigins.length > 0) {
     await app.register(cors, {
       origin: parts.corsOrigins.includes('*') ? '*' : [...parts.corsOrigins],
       methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
       allowedHeaders: [
         ...['authorization', 'content-type', 'idempotency-key', 'x-request-id', 'range', 'if-none-match', 'if-match'],
-        // Of clients of the Model Context Protocol.
+        // Headers of clients of the Model Context Protocol.
         ...['mcp-protocol-version', 'mcp-session-id'],
       ],
       exposedHeaders: [
@@ -130,7 +148,7 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
         ...['location', 'tidemark-next-cursor', 'tidemark-changes-cursor'],
       ],
       maxAge: 600,
-      // Strict, the plugin answers an incomplete preflight with a text of its own in place of our error shape.
+      // In strict mode the plugin answers an incomplete preflight with its own text instead of our error body.
       strictPreflight: false,
     })
   }
@@ -157,16 +175,16 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
   })
   app.decorate('describe', () => describeRoutes(routes, app.getSchemas()))
 
-  /** 404, or 405 where there is something at the path for another method. */
+  /** Returns a 404, or a 405 if the path exists for another method. */
   const nothingHere = (request: FastifyRequest, reply: FastifyReply): TidemarkError => {
-    const methods = table.methodsFor(request.url.split('?', 1)[0]!)
+    const methods = table.methodsFor(pathOf(request))
     if (methods.length === 0)
       return new TidemarkError('not_found', 'there is nothing at this path: /docs lists every route')
     reply.header('allow', methods.join(', '))
     const message = `${request.method} is not allowed here: use ${methods.join(' or ')}`
     return new TidemarkError('method_not_allowed', message)
   }
-  // Before the framework looks at a body that is for nobody.
+  // Before the framework reads a body that no route takes.
   app.addHook('onRequest', (request, reply, done) => done(request.is404 ? nothingHere(request, reply) : undefined))
   app.setNotFoundHandler((request, reply) => answer(nothingHere(request, reply), request, reply))
 
@@ -177,7 +195,7 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
 
   app.setErrorHandler((error, request, reply) => {
     const refusal = errorFrom(error, request.routeOptions.config)
-    // The framework would close the connection of every body that is refused; that is for one that does not come.
+    // The framework would close the connection after every refused body. Only a body that does not arrive needs that.
     if (refusal.code !== 'request_timeout') reply.removeHeader('connection')
     return answer(refusal, request, reply)
   })

@@ -1,11 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Operation, quotaOperations } from '../access/operations.ts'
 import type { UsageBook } from '../access/usage-book.ts'
-import { TidemarkError } from '../errors.ts'
-import { formatTime, nextUtcDayAt } from '../time.ts'
+import { TidemarkError } from '../platform/errors.ts'
+import { formatTime, nextUtcDayAt } from '../platform/time.ts'
 import { consumerOf } from './route.ts'
 
-/** Takes one unit of the route's daily quota, after everything that could refuse the request and before the work. */
+/** Takes one unit of the route's daily quota: after every check that could refuse the request, and before the work. */
 export async function takeQuota(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -29,7 +29,7 @@ export async function takeQuota(
   }
 }
 
-/** To what the rate said there; of a request within another one it said nothing. */
+/** Appends to the header that the rate has set. A request within another one has none. */
 function addTo(reply: FastifyReply, header: string, value: string): void {
   const before = reply.getHeader(header)
   reply.header(header, before === undefined ? value : `${before}, ${value}`)

@@ -1,10 +1,9 @@
 import type { IncomingMessage } from 'node:http'
 import { finished, PassThrough, type Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
-import type { Static } from 'typebox'
-import { isUnavailability, TidemarkError } from '../errors.ts'
-import { Type } from '../schema-types.ts'
-import { choice, named } from '../validation.ts'
+import { type Static, Type } from 'typebox'
+import { isUnavailability, TidemarkError } from '../platform/errors.ts'
+import { choice, named } from '../platform/validation.ts'
 import { type CheckedLine, checkLine } from './check-line.ts'
 import { type IncomingDocument, type IngestResult, outcomes, type Refusal, refusalCodes } from './content-store.ts'
 import { checkDocument } from './document-input.ts'
@@ -15,12 +14,12 @@ import { ingestLimits } from './limits.ts'
 import { type Line, readLines } from './read-lines.ts'
 
 /**
- * Results are small beside documents. This much may wait unread before the sender is held back, so that a client that
- * reads only after it has sent everything does not block itself at once.
+ * The most bytes of results that wait unread before reading pauses. Results are small beside documents, so a client that
+ * reads only after it has sent everything rarely blocks itself.
  */
 const unreadBytesMax = 8 * 1024 * 1024
 
-/** Documents of a batch that are checked before other requests get their turn: a millisecond or so. */
+/** Documents of a batch that are checked before other requests get the thread: about a millisecond. */
 const checkedAtOnce = 32
 
 const ItemResult = named(
@@ -51,7 +50,10 @@ const ItemResult = named(
 )
 export const IngestResults = named('IngestResponse', Type.Object({ results: Type.Array(ItemResult) }))
 
-/** Where documents of one sender go: what is added to each, which are let through, and who writes them. */
+/**
+ * The destination of one sender's documents: completes each one, refuses those that are not permitted, and writes the
+ * others.
+ */
 export interface Intake extends Pick<Ingest, 'submit'> {
   readonly complete: (input: unknown) => unknown
   readonly permitted: (document: IncomingDocument) => Extract<IngestResult, { refusal: unknown }> | null
@@ -92,9 +94,10 @@ function resultItem(index: number, result: IngestResult): Static<typeof ItemResu
 }
 
 /**
- * The answer grows while the request is read, from when the first lines are dealt with: where those cannot be stored the
- * request as a whole is refused, and this rejects with the cause. `written` resolves when everything that came is dealt
- * with, whether or not anybody still listens; `failed` hears of what the store could not write later: of each cause once.
+ * Answers line by line while the request is still being read, starting after the first lines. If these cannot be stored
+ * the whole request is refused, and this rejects with the cause. `written` resolves when everything that arrived has been
+ * processed, even if the client is gone. `failed` is called once for each cause for which the store could not write later
+ * lines.
  */
 export async function answerLines(
   body: Readable,
@@ -148,11 +151,11 @@ export async function answerLines(
         index++
       }
       if (tally.isHopeless && !isHopeless) {
-        // What was read ahead is on its way into the store, and is answered.
+        // Lines that were read ahead are on their way into the store, and are answered.
         isHopeless = true
         leave()
       }
-      // A client that has gone away is answered no more, but what it sent is still written.
+      // A client that has disconnected gets no more answers, but its lines are still written.
       if (answer.destroyed || answer.write(text)) continue
       await Promise.race([new Promise<void>((resolve) => answer.once('drain', resolve)), closed])
     }
@@ -164,7 +167,7 @@ export async function answerLines(
     answer.end(']}')
   }
   const broken = (error: Error): void => {
-    // Where nobody is answered any more, nobody would hear of it by the answer.
+    // Without a client, the answer cannot report the error.
     if (answer.destroyed) failed(error)
     else answer.destroy(error)
   }
@@ -178,14 +181,14 @@ const endOf = (why: string | undefined): Refusal | null =>
   why === undefined ? null : { code: 'stream_ended', message: `${why}; nothing from this line on was read` }
 
 /**
- * A bad line costs its sender next to nothing, compressed a thousandth of what it costs us to refuse, and is answered
- * with a hundred times its length.
+ * Counts refused lines, so that a stream of bad lines can be ended: compressed, they cost the sender a thousandth of what
+ * refusing them costs the server, and each answer is a hundred times as long as its line.
  */
 class Tally {
   #taken = 0
   #refused = 0
 
-  /** What could not be stored is nobody's fault. */
+  /** Lines that could not be stored do not count as refused, because the sender is not at fault. */
   count(result: IngestResult): void {
     if (!('refusal' in result)) this.#taken++
     else if (result.refusal.code !== 'not_stored') this.#refused++
@@ -196,22 +199,22 @@ class Tally {
   }
 }
 
-const hopeless = `more than ${ingestLimits.refusedLinesMax} lines were refused, and more than were taken: mend what you send`
+const hopeless = `more than ${ingestLimits.refusedLinesMax} lines were refused, and more than were stored: correct the lines before you send them again`
 
 const defect =
   'something went wrong on the server, not in your document: send it again later, or find it in the log by the request ID'
 
-/** By a mark: importing the class of node:http would load fetch too, a twentieth of a server's start. */
+/** Checks a property, because importing the class of node:http would also load fetch, a twentieth of the start time. */
 const isRequest = (body: Readable): body is IncomingMessage => 'httpVersion' in body
 
 /**
- * A connection that breaks off takes along what its own stream still holds; what has been handed on is kept and read. A
- * body that turns out not to be what it was said to be ends in the same way, with a fault that its sender must hear of.
+ * When a connection breaks, its own stream drops what it still holds, so bytes are copied to another stream and read to
+ * the end. A body whose content is not as declared ends in the same way, with a fault that the sender must learn of.
  */
 function linesOf(body: Readable): {
   readonly lines: AsyncGenerator<Line>
   readonly fault: () => TidemarkError | null
-  /** Reads no further. */
+  /** Stops reading. */
   readonly leave: () => void
 } {
   const kept = new PassThrough()
@@ -224,7 +227,7 @@ function linesOf(body: Readable): {
   body.pipe(kept, { end: false })
   async function* lines(): AsyncGenerator<Line> {
     for await (const line of readLines(kept, ingestLimits.lineBytesMax)) {
-      // What was cut off by us says nothing of its sender.
+      // A line that was cut off by us is not the sender's fault.
       if (isLeft || (fault !== null && !line.ended)) return
       yield line
     }
@@ -233,7 +236,7 @@ function linesOf(body: Readable): {
     isLeft = true
     body.unpipe(kept)
     kept.end()
-    // A request as it came is the connection itself, on which the answer goes out: there the rest is passed over.
+    // An uncompressed request is the connection itself, which carries the answer, so the rest is discarded.
     if (isRequest(body)) body.resume()
     else body.destroy()
   }

@@ -1,4 +1,4 @@
-import { columnOfFault, jsonLimits, passedJsonLimit } from '../json-text.ts'
+import { columnOfFault, jsonLimits, passedJsonLimit } from '../platform/json-text.ts'
 import type { IncomingDocument, Refusal } from './content-store.ts'
 import { checkDocument } from './document-input.ts'
 import { ingestLimits } from './limits.ts'
@@ -10,9 +10,9 @@ export type CheckedLine = { readonly document: IncomingDocument } | { readonly r
 export function checkLine(line: Line, complete: (input: unknown) => unknown = (input) => input): CheckedLine {
   if (line.tooLong) return refusal(`the line is longer than ${ingestLimits.lineBytesMax} bytes`)
   if (line.text.trim() === '') return null
-  // Put right in silence, nobody would ever hear of it.
+  // Replacing the bytes silently would hide the error from the sender.
   if (line.garbled) return refusal('the line is not valid UTF-8')
-  // A shorter line cannot hold so many; depth is bounded where the document is checked.
+  // A shorter line cannot have so many values. The depth is checked with the document.
   if (
     line.text.length > jsonLimits.values &&
     passedJsonLimit(line.text, { ...jsonLimits, levels: Infinity }) !== null

@@ -1,7 +1,9 @@
-import type { Static, TSchema } from 'typebox'
-import type { ErrorDetail } from '../errors.ts'
-import { Type } from '../schema-types.ts'
-import { parseTime } from '../time.ts'
+import { type Static, type TSchema, Type } from 'typebox'
+import type { Fields, FieldsWith, IncomingDocument } from '../document/field-types.ts'
+import { type DocumentField, documentFields, documentStatuses, type Fact, type InputForm } from '../document/fields.ts'
+import { type FieldRow, fieldRows } from '../document/rows.ts'
+import type { ErrorDetail } from '../platform/errors.ts'
+import { parseTime } from '../platform/time.ts'
 import {
   choice,
   codePattern,
@@ -16,15 +18,14 @@ import {
   storableText,
   strict,
   validatorFor,
-} from '../validation.ts'
-import { documentStatuses, type Fact, type IncomingDocument, type Refusal } from './content-store.ts'
+  webAddressPattern,
+} from '../platform/validation.ts'
+import type { Refusal } from './content-store.ts'
 import { ingestLimits as limits } from './limits.ts'
 
-/** What a collector sends, as it is validated and described. Absent keeps what is known; null takes it away. */
+/** A field that may be absent, which keeps the stored value, or null, which removes it. */
 const optional = <T extends TSchema>(schema: T) => Type.Optional(orNull(schema))
-const text = (most: number, description?: string) =>
-  Type.String({ maxLength: most, ...(description === undefined ? {} : { description }) })
-const code = (description: string) => Type.String({ minLength: 1, maxLength: 128, pattern: codePattern, description })
+const text = (most: number) => Type.String({ maxLength: most })
 const name = (description: string) =>
   Type.String({
     minLength: 1,
@@ -32,16 +33,8 @@ const name = (description: string) =>
     pattern: oneLinePattern,
     description: `${description} At most 512 characters, no control characters.`,
   })
-/** A name of a metric or of an extra. Without a pattern of our own, names with a line break would escape validation. */
+/** The name of a metric or an extra. Without our own pattern, names with a line break would not be validated. */
 const key = Type.String({ pattern: oneLinePattern.replace('*', '{1,128}') })
-const words = (description: string) =>
-  optional(
-    Type.Array(Type.String({ minLength: 1, maxLength: 256, pattern: oneLinePattern }), {
-      maxItems: limits.wordsMax,
-      description,
-    }),
-  )
-
 const Author = named(
   'AuthorInput',
   Type.Object(
@@ -89,74 +82,75 @@ const FactInput = named(
   ),
 )
 
-/** The fields that a task's documents share with all others: everything but where they belong. */
-const contentFields = {
-  external_id: name('The ID of the content on the platform. Must never change.'),
-  url: optional(text(4096, 'The original address.')),
-  content_type: optional(code('Your own code, such as `article`, `post` or `video`.')),
-  language: optional(
-    Type.String({
-      maxLength: 128,
-      pattern: languageTagPattern,
-      description: 'ISO 639-1, such as `en`. `en-GB` and `eng` are stored as `en`.',
-    }),
-  ),
-  region: optional(code('A region code, such as `GB`.')),
-  published_at: optional(Type.String({ format: 'date-time', description: 'When the platform published it.' })),
-  observed_at: Type.Optional(
-    Type.String({
-      format: 'date-time',
-      description: 'When the collector saw this state. Default: the time at which the change arrived.',
-    }),
-  ),
-  title: optional(text(limits.titleCharactersMax, 'Plain text. A change makes a new version.')),
-  body: optional(
-    text(limits.bodyCharactersMax, 'Plain text. Vectors are computed from it. A change makes a new version.'),
-  ),
-  author: optional(Author),
-  topics: words('What the content is about.'),
-  tags: words('The tags it has on the platform.'),
-  score: optional(
+type Input = NonNullable<DocumentField['input']>
+
+/** The length, which every row of such a form has. */
+const most = (input: Input) => input.most!
+
+/** The schema of each form. */
+const forms = {
+  id: (input: Input) =>
+    Type.String({ minLength: 1, maxLength: most(input), pattern: exactPattern, ...descriptionOf(input) }),
+  code: (input: Input) => Type.String({ minLength: 1, maxLength: 128, pattern: codePattern, ...descriptionOf(input) }),
+  name: (input: Input) => name(input.description!),
+  text: (input: Input) => Type.String({ maxLength: most(input), ...descriptionOf(input) }),
+  link: (input: Input) => Type.String({ maxLength: most(input), pattern: webAddressPattern, ...descriptionOf(input) }),
+  status: (input: Input) => choice(documentStatuses, descriptionOf(input)),
+  language: (input: Input) => Type.String({ maxLength: 128, pattern: languageTagPattern, ...descriptionOf(input) }),
+  moment: (input: Input) => Type.String({ format: 'date-time', ...descriptionOf(input) }),
+  integer: (input: Input) =>
     Type.Integer({
       minimum: Number.MIN_SAFE_INTEGER,
       maximum: Number.MAX_SAFE_INTEGER,
-      description: "The platform's score. A change makes a new snapshot.",
+      ...descriptionOf(input),
     }),
-  ),
-  metrics: optional(
-    Type.Record(key, Type.Number(), {
-      ...strict,
-      maxProperties: 100,
-      description: 'Numbers by name, up to 100. A change makes a new snapshot.',
+  fraction: (input: Input) => Type.Number({ minimum: 0, maximum: 1, ...descriptionOf(input) }),
+  words: (input: Input) =>
+    Type.Array(Type.String({ minLength: 1, maxLength: 256, pattern: oneLinePattern }), {
+      maxItems: most(input),
+      ...descriptionOf(input),
     }),
+  author: () => Author,
+  object: (input: Input) => Type.Record(Type.String(), Type.Unknown(), descriptionOf(input)),
+  numbers: (input: Input) =>
+    Type.Record(key, Type.Number(), { ...strict, maxProperties: most(input), ...descriptionOf(input) }),
+  facts: (input: Input) => Type.Array(FactInput, { maxItems: most(input), ...descriptionOf(input) }),
+} as const satisfies Record<InputForm, (input: Input) => TSchema>
+
+const descriptionOf = ({ description }: Input) => (description === undefined ? {} : { description })
+
+type SentField = FieldsWith<'input'>
+type SchemaOf<Name extends SentField> = ReturnType<(typeof forms)[Fields[Name]['input']['form']]>
+/** Null removes a value, except one that every document has. */
+type Sent<Name extends SentField> = Fields[Name] extends { required: true }
+  ? ReturnType<typeof Type.Optional<SchemaOf<Name>>>
+  : ReturnType<typeof optional<SchemaOf<Name>>>
+
+const sentRows = fieldRows.flatMap((row) => (row.input === undefined ? [] : { ...row, input: row.input }))
+/** The fields that identify a document. They are always sent. */
+const isIdentity = ({ change }: FieldRow): boolean => change === undefined
+
+/** The fields that documents of tasks share with all others: everything except where the document belongs. */
+const contentFields = {
+  external_id: schemaOf('external_id'),
+  ...Object.fromEntries(
+    sentRows
+      .filter((row) => !isIdentity(row))
+      .map(({ name, required, input }) => {
+        const schema: TSchema = forms[input.form](input)
+        return [name, required ? Type.Optional(schema) : optional(schema)]
+      }),
   ),
-  quality: optional(
-    Type.Number({
-      minimum: 0,
-      maximum: 1,
-      description: 'How good the content is, 0 to 1, for ranking in hybrid search.',
-    }),
-  ),
-  status: Type.Optional(
-    choice(documentStatuses, {
-      description: '`unavailable`: deleted or hidden on the platform. New documents are `active` by default.',
-    }),
-  ),
-  facts: optional(
-    Type.Array(FactInput, {
-      maxItems: 200,
-      description: 'What is known about the content, such as its classification.',
-    }),
-  ),
-  extra_payload: optional(
-    Type.Record(Type.String(), Type.Unknown(), { description: 'Any JSON object. Stored, never returned to readers.' }),
-  ),
+} as { external_id: SchemaOf<'external_id'> } & {
+  [Name in Extract<SentField, FieldsWith<'change'>>]: Sent<Name>
 }
 
-const belongsTo = {
-  dataset_id: Type.String({ minLength: 1, maxLength: 128, pattern: exactPattern, description: 'An existing dataset.' }),
-  source_platform: code('The platform code.'),
+function schemaOf<Name extends SentField>(name: Name): SchemaOf<Name> {
+  const { input } = documentFields[name]
+  return forms[input.form](input) as SchemaOf<Name>
 }
+
+const belongsTo = { dataset_id: schemaOf('dataset_id'), source_platform: schemaOf('source_platform') }
 export const DocumentInput = named(
   'DocumentInput',
   Type.Object(
@@ -171,7 +165,7 @@ export const DocumentInput = named(
     },
   ),
 )
-/** A document for a task, which knows where it belongs. */
+/** A document for a task, which determines where it belongs. */
 export const TaskDocumentInput = named(
   'TaskDocumentInput',
   Type.Object(
@@ -189,7 +183,7 @@ const validate = validatorFor(DocumentInput, 'body')
 
 export type CheckedDocument = { readonly document: IncomingDocument } | { readonly refusal: Refusal }
 
-/** A document from outside, checked and in our own words; or why not, with the path of each field at fault. */
+/** Returns a checked document in our own form; or the refusal, with the path of each faulty field. */
 export function checkDocument(input: unknown): CheckedDocument {
   if (!validate(input)) return refusal(detailsOf(validate.errors))
   const sent = input as DocumentInput
@@ -200,30 +194,24 @@ export function checkDocument(input: unknown): CheckedDocument {
   if (deep !== null) return refused(deep, `must not be nested deeper than ${limits.nestingMax} levels`)
   const odd = oddCode(sent)
   if (odd !== null) return refused(odd, 'must not contain NUL or an unpaired surrogate')
-  const document: Record<keyof IncomingDocument, unknown> = {
-    datasetId: sent.dataset_id,
-    platform: sent.source_platform,
-    externalId: sent.external_id,
-    url: cleanText(sent.url),
-    contentType: sent.content_type,
-    language: sent.language == null ? sent.language : languageOf(sent.language),
-    region: sent.region,
-    status: sent.status,
-    publishedAt: sent.published_at == null ? sent.published_at : parseTime(sent.published_at),
-    observedAt: sent.observed_at === undefined ? undefined : parseTime(sent.observed_at),
-    title,
-    body,
-    author: sent.author == null ? sent.author : authorOf(sent.author),
-    topics: distinct(sent.topics),
-    tags: distinct(sent.tags),
-    score: sent.score,
-    metrics: sent.metrics,
-    quality: sent.quality,
-    facts:
-      sent.facts?.map(({ kind, level = 'document', metadata = {} }): Fact => ({ kind, level, metadata })) ?? sent.facts,
-    extraPayload: sent.extra_payload,
+  const document: Record<string, unknown> = {}
+  for (const { name, property, input } of sentRows) {
+    const value = sent[name as keyof DocumentInput]
+    const read = readers[input.form]
+    document[property] = value == null || read === undefined ? value : read(value as never)
   }
   return { document: document as unknown as IncomingDocument }
+}
+
+/** Converts sent values to stored ones, for forms that need it. Each reader gets a value that its schema allows. */
+const readers: Readonly<Partial<Record<InputForm, (sent: never) => unknown>>> = {
+  text: cleanText,
+  language: languageOf,
+  moment: parseTime,
+  words: (values: readonly string[]) => [...new Set(values)],
+  author: authorOf,
+  facts: (facts: readonly Static<typeof FactInput>[]) =>
+    facts.map(({ kind, level = 'document', metadata = {} }): Fact => ({ kind, level, metadata })),
 }
 
 const refused = (path: string, message: string): CheckedDocument => refusal([{ path, message }])
@@ -233,16 +221,13 @@ function refusal(details: readonly ErrorDetail[]): CheckedDocument {
   return { refusal: { code: 'invalid_document', message, details } }
 }
 
-/** An empty text is none. */
+/** An empty text counts as none. */
 function cleanText(value: string | null | undefined): string | null | undefined {
   if (value == null) return value
   return value === '' ? null : storableText(value)
 }
 
-const distinct = (values: readonly string[] | null | undefined): readonly string[] | null | undefined =>
-  values == null ? values : [...new Set(values)]
-
-/** The fact whose code, which readers find documents by, no store could keep apart from others. */
+/** Returns the path of the first fact whose code cannot be stored as a key in every store. */
 function oddCode(sent: DocumentInput): string | null {
   const odd = sent.facts?.findIndex(
     ({ kind, metadata }) =>
@@ -251,7 +236,7 @@ function oddCode(sent: DocumentInput): string | null {
   return odd === undefined || odd < 0 ? null : `facts.${odd}.metadata.label_code`
 }
 
-/** The field of free form that nests too deep to be copied and written by functions that call themselves. */
+/** Returns the free-form field that nests too deeply for recursive code. */
 function tooDeep(sent: DocumentInput): string | null {
   if (sent.extra_payload != null && nestsDeeper(sent.extra_payload, limits.nestingMax)) return 'extra_payload'
   const fact = sent.facts?.findIndex(({ metadata = {} }) => nestsDeeper(metadata, limits.nestingMax)) ?? -1
@@ -265,7 +250,7 @@ function nestsDeeper(value: unknown, levels: number): boolean {
   return false
 }
 
-/** In a fixed order and without empty fields, so that the same author is the same text. */
+/** Returns the author in a fixed order and without empty fields, so that equal authors are equal texts. */
 function authorOf(author: Static<typeof Author>): Record<string, unknown> {
   const known: Record<string, unknown> = {}
   for (const key of Object.keys(Author.properties) as (keyof typeof author)[]) {
@@ -276,13 +261,13 @@ function authorOf(author: Static<typeof Author>): Record<string, unknown> {
   return known
 }
 
-/** Not by assignment: a name may be __proto__. */
+/** `fromEntries` instead of assignment, because a name may be __proto__. */
 const extraOf = (extra: object): object =>
   Object.fromEntries(
     Object.entries(extra).map(([name, value]) => [name, typeof value === 'string' ? storableText(value) : value]),
   )
 
-/** Readers name languages by two letters: a code of three stands for the same where there are two. */
+/** Readers name languages by two letters, so a three-letter code is replaced by its two-letter form if there is one. */
 function languageOf(sent: string): string {
   const code = sent.split(/[-_]/, 1)[0]!.toLowerCase()
   return code.length === 2 ? code : Intl.getCanonicalLocales(code)[0]!.split('-', 1)[0]!

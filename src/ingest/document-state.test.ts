@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { newId } from '../ids.ts'
+import { newId } from '../platform/ids.ts'
 import type { IncomingDocument, Outcome } from './content-store.ts'
 import { BatchRecord, DocumentState, fieldsOfNew } from './document-state.ts'
 
@@ -31,7 +31,7 @@ const full: IncomingDocument = {
   extraPayload: { raw: true },
 }
 
-/** A new document, and what a batch makes of it. */
+/** A new document and its batch record. */
 function batch() {
   const state = DocumentState.fresh(newId('doc', nowMs))
   const record = new BatchRecord()
@@ -67,16 +67,19 @@ const incoming: fc.Arbitrary<Partial<IncomingDocument>> = fc.record(
   { requiredKeys: [] },
 )
 
-test('what is sent twice, and what says nothing new, changes nothing and adds nothing', () => {
+test('a repeated document without changes only updates the time of observation, and adds nothing', () => {
   fc.assert(
     fc.property(fc.array(incoming, { minLength: 1, maxLength: 5 }), (sent) => {
       const { state, record, merge } = batch()
       for (const one of sent) {
         merge(one)
-        const known = JSON.stringify([state.document, record])
+        const known = () => JSON.stringify([{ ...state.document, seenAt: 0 }, record])
+        const before = known()
         assert.equal(merge(one, nowMs + 1), 'unchanged')
-        assert.equal(merge({}, nowMs + 1), 'unchanged')
-        assert.equal(JSON.stringify([state.document, record]), known)
+        assert.equal(state.document.seenAt, one.observedAt ?? nowMs + 1)
+        assert.equal(merge({}, nowMs + 2), 'unchanged')
+        assert.equal(state.document.seenAt, nowMs + 2)
+        assert.equal(known(), before)
       }
     }),
   )
@@ -106,7 +109,7 @@ test('each outcome goes with its versions, snapshots and events, and with no oth
         const types = record.events.slice(eventsBefore).map(({ type }) => type)
         const updated = types.filter((type) => type === 'document.updated')
         assert.ok(updated.length <= (outcome === 'created' || outcome === 'unchanged' ? 0 : 1))
-        // Of facts readers see the codes alone.
+        // Readers see only the codes of facts.
         const isOfHiddenFacts = one.facts !== undefined && state.document.classifications === codes
         if (outcome === 'updated' && !isOfHiddenFacts) assert.equal(updated.length, 1)
         const hasVersion = outcome === 'created' || outcome === 'version_created'
@@ -130,7 +133,7 @@ test('each outcome goes with its versions, snapshots and events, and with no oth
   )
 })
 
-/** The fields of the document that consumers read, as they are stored; text and metrics have events of their own. */
+/** The fields of the document that consumers read, in their stored form. Text and metrics have events of their own. */
 const shown = {
   url: 'url',
   content_type: 'contentType',
@@ -144,7 +147,7 @@ const shown = {
   classifications: 'classifications',
 } as const
 
-test('what changed of a document beside text and metrics is told, by the names it has there, and nothing else', () => {
+test('an update names exactly the changed fields besides text and metrics, by their names in the document', () => {
   fc.assert(
     fc.property(fc.array(incoming, { minLength: 2, maxLength: 6 }), ([first, ...others]) => {
       const { state, record, merge } = batch()
@@ -200,7 +203,7 @@ test('null takes away what is known', () => {
   const nor = { author: null, topics: null, tags: null, score: null, metrics: null, quality: null, facts: null }
   assert.equal(merge({ ...none, ...nor, extraPayload: null }), 'version_created')
   const { documentId, datasetId, platform, externalId, ...rest } = state.document
-  const { status, observedAt, updatedAt, snapshotId, currentVersionId, versionCount, indexRevision, ...taken } = rest
+  const { status, observedAt, seenAt, snapshotId, currentVersionId, versionCount, indexRevision, ...taken } = rest
   assert.deepEqual([datasetId, platform, externalId, status, versionCount], ['news', 'wire', '1', 'active', 2])
   assert.deepEqual(new Set(Object.values(taken)), new Set([null]))
 })
@@ -229,7 +232,7 @@ test('versions and snapshots follow each other by id where the clock was set bac
   }
 })
 
-test('a stored body is asked for only where the title changes alone', () => {
+test('a stored body is needed only if the title changes alone', () => {
   const first = batch()
   first.merge(full)
   const stored = DocumentState.stored(first.state.document)

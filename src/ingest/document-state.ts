@@ -1,44 +1,12 @@
 import { hash } from 'node:crypto'
-import { type IdPrefix, idTimeMs, newId } from '../ids.ts'
-import type { DocumentStatus, Fact, IncomingDocument, Outcome } from './content-store.ts'
+import { bitsThatOpen, openedBy } from '../access/event-fields.ts'
+import type { IncomingDocument, KnownDocument } from '../document/field-types.ts'
+import { documentStatuses, type Fact } from '../document/fields.ts'
+import { documentColumns, type FieldRow, fieldRows, isJson } from '../document/rows.ts'
+import { type IdPrefix, idTimeMs, newId } from '../platform/ids.ts'
+import type { Outcome } from './content-store.ts'
 
-/** A document as it is known. Lists and objects are JSON texts, null where they are empty: so they are compared. */
-export interface KnownDocument {
-  documentId: string
-  datasetId: string
-  platform: string
-  externalId: string
-  url: string | null
-  contentType: string | null
-  language: string | null
-  region: string | null
-  status: DocumentStatus
-  publishedAt: number | null
-  observedAt: number
-  updatedAt: number
-  title: string | null
-  externalAuthorId: string | null
-  author: string | null
-  topics: string | null
-  tags: string | null
-  facts: string | null
-  /** Codes of the current category facts, document and version level together. */
-  classifications: string | null
-  score: number | null
-  metrics: string | null
-  /** The latest snapshot. */
-  snapshotId: string | null
-  quality: number | null
-  extraPayload: string | null
-  /** Tells a changed body from a repetition without reading the old text. */
-  bodyHash: string | null
-  currentVersionId: string
-  versionCount: number
-  /** Rises over the whole instance with every change that the search index must learn of. */
-  indexRevision: number
-}
-
-/** What a batch adds beside the documents themselves, in the order in which it came about. */
+/** The rows that a batch adds beside the documents themselves, in the order of the changes. */
 export class BatchRecord {
   readonly versions: {
     readonly versionId: string
@@ -49,13 +17,16 @@ export class BatchRecord {
     readonly publishedAt: number | null
     indexRevision: number
   }[] = []
-  /** Stored versions whose text is in another language than was thought: their words must be read anew. */
+  /** Stored versions whose language was corrected, so their words must be analysed again. */
   readonly relabelled: {
     readonly versionId: string
     readonly language: string | null
     readonly indexRevision: number
   }[] = []
-  /** Documents whose language changed: their versions without one of their own are readable by it, so they follow. */
+  /**
+   * Documents whose language changed: their versions without a language of their own are readable by it, so they are
+   * indexed again.
+   */
   readonly followed: { readonly documentId: string; readonly indexRevision: number }[] = []
   readonly snapshots: {
     readonly snapshotId: string
@@ -67,7 +38,7 @@ export class BatchRecord {
   readonly factSets: {
     readonly factSetId: string
     readonly documentId: string
-    /** The version the facts are about; null for facts about the document. */
+    /** The version of the facts; null for facts about the document. */
     readonly versionId: string | null
     readonly facts: readonly Fact[]
   }[] = []
@@ -82,21 +53,31 @@ export class BatchRecord {
     readonly occurredAt: number
     readonly observedAt: number
     readonly ingestedAt: number
+    /** Bits of `access/event-fields.ts`, without `moved`. */
+    readonly openedBy: number
+    readonly now: Place
+    /** The values before the change, if those who could read the document then get the event too. */
+    readonly before: Place | null
   }[] = []
 }
 
+/** The values that decide who may read a document, as far as they can change. */
+export type Place = Pick<KnownDocument, 'language' | 'region' | 'publishedAt'>
+
+export const placeOf = ({ language, region, publishedAt }: Place): Place => ({ language, region, publishedAt })
+
 /**
- * One document while a batch is written: what is stored, and what the incoming documents make of it.
+ * One document while a batch is written: the stored state, merged with the incoming documents.
  *
- * Rules: a changed title or body is a new version; a changed score or metrics is a new snapshot; anything else that
- * changed is an update. What changed nothing writes nothing. Each is an event, so that whoever hears of all of them can
- * keep a copy that is equal.
+ * Rules: a changed title or body makes a new version, a changed score or metrics a new snapshot, any other change an
+ * update. A document without a change writes nothing. Each change is an event, so that a reader of all events can keep an
+ * equal copy.
  */
 export class DocumentState {
-  /** null where the batch brings it. */
+  /** null if the document is new in this batch. */
   readonly before: KnownDocument | null
   document: KnownDocument
-  /** The body of the current version where this batch has seen it; undefined = only its hash is known. */
+  /** The body of the current version if this batch has seen it. undefined means that only its hash is known. */
   #body: string | null | undefined
 
   private constructor(document: KnownDocument, before: KnownDocument | null) {
@@ -113,7 +94,7 @@ export class DocumentState {
     return new DocumentState({ ...emptyDocument, documentId }, null)
   }
 
-  /** `revise` gives the next index revision; it is asked only when the search index must learn of the change. */
+  /** `revise` returns the next index revision. It is called only if the search index needs the change. */
   merge(incoming: IncomingDocument, record: BatchRecord, nowMs: number, revise: () => number): Outcome {
     const first = this.document.versionCount === 0
     const next: KnownDocument = { ...this.document }
@@ -122,35 +103,19 @@ export class DocumentState {
       next.platform = incoming.platform
       next.externalId = incoming.externalId
     }
+    next.seenAt = incoming.observedAt ?? nowMs
     const changed: string[] = []
-    const set = <K extends NamedField>(name: K, value: KnownDocument[K] | undefined): void => {
-      if (value === undefined || next[name] === value) return
-      next[name] = value
-      changed.push(fieldNames[name])
+    const values = byProperty(next)
+    const set = (row: FieldRow, value: unknown, names: string[]): void => {
+      if (value === undefined || values[row.property] === value) return
+      values[row.property] = value
+      names.push(row.name)
     }
-
-    set('url', incoming.url)
-    set('contentType', incoming.contentType)
-    set('language', incoming.language)
-    set('region', incoming.region)
-    set('status', incoming.status)
-    set('publishedAt', incoming.publishedAt)
-    set('author', asJson(incoming.author))
+    for (const row of updateRows) set(row, keptValue(row, incoming), changed)
     next.externalAuthorId = authorId(incoming.author, next.externalAuthorId)
-    set('topics', asJson(incoming.topics))
-    set('tags', asJson(incoming.tags))
-    set('quality', incoming.quality)
-    set('extraPayload', asJson(incoming.extraPayload))
-    set('observedAt', incoming.observedAt)
-
+    set(observation, incoming.observedAt, changed)
     const metricsChanged: string[] = []
-    const setMetric = <K extends 'score' | 'metrics'>(name: K, value: KnownDocument[K] | undefined): void => {
-      if (value === undefined || next[name] === value) return
-      next[name] = value
-      metricsChanged.push(fieldNames[name])
-    }
-    setMetric('score', incoming.score)
-    setMetric('metrics', asJson(incoming.metrics, true))
+    for (const row of snapshotRows) set(row, keptValue(row, incoming), metricsChanged)
 
     const textChanged = this.#mergeText(incoming, next)
     const newVersion = first || textChanged.length > 0
@@ -159,13 +124,17 @@ export class DocumentState {
       next.versionCount++
     }
     this.#mergeFacts(incoming.facts, next, newVersion, changed, record, nowMs)
-    if (!newVersion && metricsChanged.length === 0 && changed.length === 0) return 'unchanged'
+    if (!newVersion && metricsChanged.length === 0 && changed.length === 0) {
+      this.document = { ...this.document, seenAt: next.seenAt }
+      return 'unchanged'
+    }
 
-    // Where the collector does not say when it saw this, it is when it arrived; a repetition alone is no observation.
-    if (incoming.observedAt === undefined) set('observedAt', nowMs)
+    // The collector did not report when it observed this, so it is the time of arrival.
+    if (incoming.observedAt === undefined) set(observation, nowMs, changed)
     const observedAt = next.observedAt
-    next.updatedAt = nowMs
-    if (newVersion || indexedFields.some((field) => next[field] !== this.document[field])) next.indexRevision = revise()
+    const before = byProperty(this.document)
+    const isIndexed = indexedRows.some(({ property }) => values[property] !== before[property])
+    if (newVersion || isIndexed) next.indexRevision = revise()
     if (!first && changed.includes('language')) {
       if (!newVersion) this.#changeLanguage(next, record)
       record.followed.push({ documentId: next.documentId, indexRevision: next.indexRevision })
@@ -196,6 +165,8 @@ export class DocumentState {
       versionId: string | null,
       changedFields: readonly string[],
       occurredAt: number,
+      openedBy: number,
+      before: Place | null = null,
     ): void => {
       record.events.push({
         eventId: newId('evt', nowMs),
@@ -208,26 +179,41 @@ export class DocumentState {
         occurredAt,
         observedAt,
         ingestedAt: nowMs,
+        openedBy,
+        now: placeOf(next),
+        before,
       })
     }
-    const visible = changed.filter(isTold)
+    const visible = changed.filter((name) => namedInVersions.has(name))
     if (first) {
       const fields = [...textChanged, ...visible, ...metricsChanged]
-      event('document.created', next.currentVersionId, fields, next.publishedAt ?? observedAt)
+      event('document.created', next.currentVersionId, fields, next.publishedAt ?? observedAt, openedBy.anyone)
     } else {
-      if (newVersion) event('document.version.created', next.currentVersionId, [...textChanged, ...visible], observedAt)
-      if (metricsChanged.length > 0) event('document.metrics.updated', null, metricsChanged, observedAt)
+      if (newVersion) {
+        const fields = [...textChanged, ...visible]
+        // Its ID is a property of the document that every reader sees.
+        event('document.version.created', next.currentVersionId, fields, observedAt, openedBy.anyone)
+      }
       const shown = this.#shownFields(changed, next)
-      // When it was seen is told by every event: alone it is an event only where there is no other.
-      const isToldAlready = shown.every((field) => field === 'observed_at') && (newVersion || metricsChanged.length > 0)
-      if (shown.length > 0 && !isToldAlready) event('document.updated', null, shown, observedAt)
+      const others = shown.filter((field) => field !== 'observed_at')
+      // Every event has the time of observation. Alone it is an event only for readers who get no other one.
+      const isSeenAnew = others.length < shown.length && !newVersion
+      const isUpdate = others.length > 0 || (isSeenAnew && metricsChanged.length === 0)
+      const seen = !isSeenAnew ? 0 : metricsChanged.length > 0 ? openedBy.lessMetrics : openedBy.anyone
+      if (metricsChanged.length > 0) {
+        const bits = bitsThatOpen(metricsChanged) | (isUpdate ? 0 : seen)
+        event('document.metrics.updated', null, metricsChanged, observedAt, bits)
+      }
+      if (isUpdate) {
+        event('document.updated', null, shown, observedAt, bitsThatOpen(others) | seen, this.#placeBefore(next))
+      }
     }
     this.document = next
     if (first) return 'created'
     return newVersion ? 'version_created' : metricsChanged.length > 0 ? 'metrics_updated' : 'updated'
   }
 
-  /** Whether the next document can only be merged when the stored body is known: its title changes, its body is not sent. */
+  /** Whether the next document can be merged only with the stored body: its title changes and its body was not sent. */
   needsBody(incoming: IncomingDocument): boolean {
     return (
       this.#body === undefined &&
@@ -241,29 +227,36 @@ export class DocumentState {
     this.#body = body
   }
 
-  /** Which of title and body changed. A title that is sent alone leaves the body as it is, and the other way round. */
+  /** Returns which of title and body changed. One that was not sent stays as it is. */
   #mergeText(incoming: IncomingDocument, next: KnownDocument): string[] {
     const changed: string[] = []
     if (incoming.title !== undefined && incoming.title !== next.title) {
       next.title = incoming.title
-      changed.push(fieldNames.title)
+      changed.push('title')
     }
     if (incoming.body !== undefined) {
       const bodyHash = incoming.body === null ? null : hash('sha256', incoming.body, 'base64url')
       if (bodyHash !== next.bodyHash) {
         next.bodyHash = bodyHash
-        changed.push(fieldNames.bodyHash)
+        changed.push('body')
       }
       this.#body = incoming.body
     }
     return changed
   }
 
-  /** What of it consumers see in the document, by the names that it has there. */
+  /** Returns the changed fields that consumers see in the document, by their names there. */
   #shownFields(changed: readonly string[], next: KnownDocument): string[] {
-    const shown: string[] = changed.filter((field) => !unshownFields.has(field))
+    const shown: string[] = changed.filter((name) => namedInUpdates.has(name))
     if (next.classifications !== this.document.classifications) shown.push('classifications')
     return shown
+  }
+
+  /** Returns null if the same readers may read it as before. */
+  #placeBefore(next: KnownDocument): Place | null {
+    const { language, region, publishedAt } = this.document
+    const isSame = next.language === language && next.region === region && next.publishedAt === publishedAt
+    return isSame ? null : { language, region, publishedAt }
   }
 
   #changeLanguage({ currentVersionId: versionId, language, indexRevision }: KnownDocument, record: BatchRecord): void {
@@ -281,7 +274,7 @@ export class DocumentState {
     nowMs: number,
   ): void {
     const stored = parseFacts(next.facts)
-    // Facts about a version end with it; facts about the document stay.
+    // Facts about a version end with it. Facts about the document stay.
     const kept = newVersion ? stored.filter((fact) => fact.level === 'document') : stored
     const current = facts === undefined ? kept : (facts ?? [])
     const json = current.length === 0 ? null : JSON.stringify(current)
@@ -289,12 +282,12 @@ export class DocumentState {
     if (!same) {
       next.facts = json
       next.classifications = codesOf(current)
-      changed.push(fieldNames.facts)
+      changed.push('facts')
     }
     if (facts === undefined) return
     for (const level of ['document', 'version'] as const) {
       const ofLevel = current.filter((fact) => fact.level === level)
-      // The same facts said of a new version are facts of that version.
+      // The same facts sent with a new version are facts of that version.
       if (same && (level === 'document' || !newVersion || ofLevel.length === 0)) continue
       if (ofLevel.length === 0 && !stored.some((fact) => fact.level === level)) continue
       record.factSets.push({
@@ -307,93 +300,63 @@ export class DocumentState {
   }
 }
 
-/** What can change, by the names that events have for it. */
-const fieldNames = {
-  title: 'title',
-  bodyHash: 'body',
-  url: 'url',
-  contentType: 'content_type',
-  language: 'language',
-  region: 'region',
-  status: 'status',
-  publishedAt: 'published_at',
-  author: 'author',
-  topics: 'topics',
-  tags: 'tags',
-  quality: 'quality',
-  extraPayload: 'extra_payload',
-  facts: 'facts',
-  observedAt: 'observed_at',
-  score: 'score',
-  metrics: 'metrics',
-} as const satisfies Partial<Record<keyof KnownDocument, string>>
+/** The same document, for loops over the table of fields. */
+const byProperty = (document: object): Record<string, unknown> => document as Record<string, unknown>
 
-type NamedField = keyof typeof fieldNames
+const rowsThat = (change: FieldRow['change']): readonly FieldRow[] => fieldRows.filter((row) => row.change === change)
+const updateRows = rowsThat('update')
+const snapshotRows = rowsThat('snapshot')
+const observation = rowsThat('observation')[0]!
 
-/** All that a document has, as the event names it that tells of a new one. */
-export const fieldsOfNew = (document: KnownDocument): string[] =>
-  (Object.keys(fieldNames) as NamedField[])
-    .filter((name) => document[name] !== emptyDocument[name])
-    .map((name) => fieldNames[name])
-    .filter(isTold)
+/** All fields that can change, in the order in which events name them. */
+const changingRows = [...rowsThat('version'), ...updateRows, ...rowsThat('facts'), observation, ...snapshotRows]
 
-/** Nobody reads it. */
-const isTold = (field: string): boolean => field !== fieldNames.extraPayload
+const namesIn = (events: NonNullable<FieldRow['namedIn']>): ReadonlySet<string> =>
+  new Set(fieldRows.filter(({ namedIn = events }) => namedIn === events).map(({ name }) => name))
+const namedInVersions = namesIn('versions')
+/** Fields of the document that consumers read. */
+const namedInUpdates = namesIn('updates')
 
-/** Changed fields that are no field of the document that consumers read; of facts they see the codes alone. */
-const unshownFields: ReadonlySet<string> = new Set(['quality', 'extra_payload', 'facts'])
-
-/** What scopes and searches look at: the search index must learn of every change of it. */
-const indexedFields = [
-  'language',
-  'region',
-  'publishedAt',
-  'contentType',
-  'status',
-  'externalAuthorId',
-  'topics',
-  'tags',
-  'classifications',
-  'score',
-] as const satisfies readonly (keyof KnownDocument)[]
-
-const emptyDocument: Omit<KnownDocument, 'documentId'> = {
-  datasetId: '',
-  platform: '',
-  externalId: '',
-  url: null,
-  contentType: null,
-  language: null,
-  region: null,
-  status: 'active',
-  publishedAt: null,
-  observedAt: 0,
-  updatedAt: 0,
-  title: null,
-  externalAuthorId: null,
-  author: null,
-  topics: null,
-  tags: null,
-  facts: null,
-  classifications: null,
-  score: null,
-  metrics: null,
-  snapshotId: null,
-  quality: null,
-  extraPayload: null,
-  bodyHash: null,
-  currentVersionId: '',
-  versionCount: 0,
-  indexRevision: 0,
+/** Returns the fields that a new document has, as its event names them. */
+export function fieldsOfNew(document: KnownDocument): string[] {
+  // Only the hash of the body is known here.
+  const has = ({ name, property }: FieldRow): boolean => {
+    const kept = name === 'body' ? 'bodyHash' : property
+    return byProperty(document)[kept] !== byProperty(emptyDocument)[kept]
+  }
+  return changingRows.filter((row) => namedInVersions.has(row.name) && has(row)).map(({ name }) => name)
 }
 
-/** Versions and snapshots are listed by id, newest first, also where the clock was set back or another process wrote. */
+/** Columns that scopes and searches read. The search index needs every change of them. */
+const indexedRows = documentColumns.filter(({ indexed }) => indexed !== undefined)
+
+const emptyDocument = Object.fromEntries(
+  documentColumns.map((row) => [row.property, emptyValue(row)]),
+) as unknown as Omit<KnownDocument, 'documentId'>
+
+function emptyValue({ required, kind }: FieldRow): string | number | null {
+  if (!required) return null
+  if (kind === 'status') return documentStatuses[0]
+  return kind === 'text' ? '' : 0
+}
+
+/** Returns a value that was sent, in its stored form. */
+function keptValue(row: FieldRow, incoming: IncomingDocument): unknown {
+  const value = byProperty(incoming)[row.property]
+  // Metrics are compared by content, so their names are sorted. Other objects keep their order.
+  return isJson(row) ? asJson(value as object | null | undefined, row.kind === 'numbers') : value
+}
+
+/**
+ * Versions and snapshots are listed by ID, newest first, so IDs ascend even if the clock was set back or another process
+ * wrote.
+ */
 function idAfter(last: string | null, prefix: IdPrefix, nowMs: number): string {
   const id = newId(prefix, nowMs)
   return last === null || last < id ? id : newId(prefix, idTimeMs(last) + 1)
 }
 
-/** Metrics are compared by content, so their names are put in order; other objects are kept as they came. */
+/** Returns null for an empty object. */
 function asJson(value: object | null | undefined, sorted = false): string | null | undefined {
   if (value === undefined) return undefined
   if (value === null || Object.keys(value).length === 0) return null
@@ -413,7 +376,7 @@ function codesOf(facts: readonly Fact[]): string | null {
   const codes = new Set<string>()
   for (const { kind, metadata } of facts) {
     const code = kind === 'category' ? metadata.label_code : null
-    // A code that not every store can hold as a key stays a fact and matches nothing.
+    // Some stores cannot hold such a code as a key, so it stays in the fact and is not searchable.
     if (typeof code === 'string' && classificationCode.test(code)) codes.add(code)
   }
   return codes.size === 0 ? null : JSON.stringify([...codes])

@@ -7,7 +7,7 @@ import type { IncomingDocument, IngestResult } from './content-store.ts'
 import { type ImportProgress, importFile } from './import-file.ts'
 import { Pace } from './pace.ts'
 
-test('what an import stores waits for the index, which it says, and all of it is stored', async () => {
+test('an import waits for the index, reports that, and stores everything', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'tidemark-import-'))
   try {
     const path = join(folder, 'documents.ndjson')
@@ -21,7 +21,7 @@ test('what an import stores waits for the index, which it says, and all of it is
       now += 1000
       return documents.map((one) => ({ documentId: one.externalId, versionId: 'v', outcome: 'created' }))
     }
-    // The index takes 10 documents a second, where 250 are stored.
+    // The index takes 10 documents in the time in which 250 are stored.
     let now = 0
     const searchable = () => Math.min(stored, now / 100)
     const pause = async (ms: number): Promise<void> => {

@@ -1,5 +1,6 @@
 import { createReadStream } from 'node:fs'
 import { type FileHandle, open, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { readRegularText } from '../platform/regular-file.ts'
 import { checkLine } from './check-line.ts'
 import type { Ingest } from './ingest.ts'
 import { ingestLines } from './ingest-lines.ts'
@@ -8,9 +9,8 @@ import type { Pace } from './pace.ts'
 import { readLines } from './read-lines.ts'
 
 /**
- * Reads an NDJSON file into the store. After each portion that is on disk, the position is saved beside the file
- *, so that an import that was stopped goes on where it was. Lines that are refused are kept with the
- * reason, to be mended and imported again.
+ * Imports an NDJSON file into the store. After each portion that is on disk, the position is saved beside the file, so
+ * that a stopped import resumes there. Refused lines are kept with the reason, to be corrected and imported again.
  */
 export interface ImportProgress {
   readonly bytes: number
@@ -19,16 +19,16 @@ export interface ImportProgress {
   readonly refused: number
   readonly outcomes: Readonly<Record<string, number>>
   readonly resumedAt: number
-  /** Storing waits for the search index. */
+  /** Whether storing waits for the search index. */
   readonly isHeldUp: boolean
 }
 
 export interface ImportSource {
   /** null: standard input, which cannot be resumed. */
   readonly path: string | null
-  /** Where the position is kept while the import runs; null: nowhere, and a stopped import begins anew. */
+  /** Where the position is saved during the import. null: nowhere, and a stopped import starts again. */
   readonly position: string | null
-  /** Where refused lines go; null: nowhere. */
+  /** Where refused lines are written. null: nowhere. */
   readonly refused: string | null
 }
 
@@ -59,7 +59,7 @@ export async function importFile(
     resumedAt,
     isHeldUp: false,
   }
-  // An import that is run again goes on where the store failed; to read on would refuse sound lines.
+  // If the store fails, the import stops and can be resumed there. Reading on would refuse valid lines.
   const stop = (error: unknown): never => {
     throw error
   }
@@ -92,7 +92,7 @@ export async function importFile(
   return mark === null ? progress : { ...progress, bytes: mark.size }
 }
 
-/** Enough to notice that a file of that name is another file now. */
+/** Identifies a file well enough to notice that its content was replaced. */
 async function markOf(path: string): Promise<Omit<Saved, 'bytes'>> {
   const { size, mtimeMs } = await stat(path)
   const file = await open(path)
@@ -108,23 +108,16 @@ async function savedPosition(path: string, mark: Omit<Saved, 'bytes'>): Promise<
 }
 
 async function readSaved(path: string): Promise<Saved | null> {
-  const file = await open(path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return null
-    throw error
-  })
-  if (file === null) return null
   try {
-    const saved: Saved = JSON.parse(await file.readFile('utf8'))
+    const saved: Saved = JSON.parse(await readRegularText(path))
     return typeof saved.bytes === 'number' && typeof saved.start === 'string' ? saved : null
   } catch (error) {
-    if (error instanceof SyntaxError) return null
+    if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === 'ENOENT') return null
     throw error
-  } finally {
-    await file.close()
   }
 }
 
-/** Moved into place whole, so that a crash leaves the old position or the new one. */
+/** Renamed into place, so that a crash leaves either the old position or the new one. */
 async function savePosition(path: string, saved: Saved): Promise<void> {
   await writeFile(`${path}.new`, JSON.stringify(saved))
   await rename(`${path}.new`, path)

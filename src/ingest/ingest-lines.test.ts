@@ -6,7 +6,7 @@ import { ingestLines } from './ingest-lines.ts'
 import type { Line } from './read-lines.ts'
 
 const lineOf = (text: string): Line => ({ text, ended: true, endsAt: 0, tooLong: false, garbled: false })
-/** A line is its external id; `-` is empty and `!` is refused. */
+/** A line is its external ID. `-` is empty, and `!` is refused. */
 const check = (line: Line): CheckedLine => {
   if (line.text === '-') return null
   if (line.text.startsWith('!')) return { refusal: { code: 'invalid_document', message: line.text } }
@@ -37,7 +37,7 @@ suite('a stream of lines is written', () => {
     const batches: number[] = []
     const submit = async (documents: readonly IncomingDocument[]) => {
       batches.push(documents.length)
-      // The larger the batch the later it is done, as it might be.
+      // A larger batch takes longer, so an unordered writer would be noticed.
       await new Promise((resolve) => setTimeout(resolve, documents.length / 50))
       return documents.map(resultOf)
     }
@@ -72,7 +72,7 @@ suite('a stream of lines is written', () => {
     await portions.return(undefined)
   })
 
-  test('with turns for others between, however many lines are at hand', async () => {
+  test('and lets other work run, however many lines are buffered', async () => {
     let turns = 0
     const turn = (): void => {
       turns++
@@ -107,7 +107,7 @@ suite('a stream of lines is written', () => {
     assert.deepEqual(await collect(portions), ['three'])
   })
 
-  test('as far as it came when the source fails, which is told after that', async () => {
+  test('up to the failure of the source, which is reported last', async () => {
     async function* broken(): AsyncGenerator<Line> {
       yield lineOf('one')
       yield lineOf('!two')

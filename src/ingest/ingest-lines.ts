@@ -5,14 +5,14 @@ import type { Ingest } from './ingest.ts'
 import type { Line } from './read-lines.ts'
 
 /**
- * A portion is written when it is this large, or when the sender pauses for this long. Half a transaction: two that
- * wait share one, and what is under way is soon done with, so that little of it outlives the young generation.
+ * A portion is written when it has this size, or when the sender pauses for this long. It is half a transaction: two
+ * waiting portions share one, and memory is released before it outlives the young generation.
  */
 const portionDocumentsMax = 250
 const portionCharactersMax = 4_000_000
 const pauseMs = 25
 
-/** Portions read ahead while one is being written: bounds the memory, and keeps reader and writer both busy. */
+/** Portions read ahead during a write: bounds the memory, and keeps reader and writer both busy. */
 const portionsAheadMax = 2
 
 export interface LineResult {
@@ -25,11 +25,10 @@ interface Portion {
 }
 
 /**
- * Reads, checks and writes a stream of lines, in order and with bounded memory. Results come out in the order of the
- * lines, one for each that is not empty, after the line is on disk. A source that fails ends the stream: what was
- * complete is written and reported, then its error is thrown. `notStored` hears of a portion that the store failed to
- * write, and whether any came before it, and says what its lines are answered with; where it throws, the stream ends
- * with that.
+ * Reads, checks and writes a stream of lines, in order and with bounded memory. Yields one result for each line that is
+ * not empty, in order, after the line is on disk. A source that fails ends the stream: complete lines are written and
+ * reported, then its error is thrown. `notStored` is called for a portion that the store failed to write, with whether an
+ * earlier one was written, and returns the result of its lines. If it throws, the stream ends with that error.
  */
 export async function* ingestLines(
   source: AsyncIterator<Line>,
@@ -49,7 +48,7 @@ export async function* ingestLines(
     const wasFirst = isFirst
     isFirst = false
     const results = write(portion, ingest, (error) => notStored(error, wasFirst))
-    // Awaited in its turn; a rejection before that must not count as unhandled.
+    // Awaited later, so a rejection before that must not count as unhandled.
     results.catch(() => {})
     ahead.push({ results })
   }
@@ -67,7 +66,7 @@ export async function* ingestLines(
   let next = source.next()
   let read = 0
   for (;;) {
-    // Lines that are at hand come one after the other without a pause; others must have their turn.
+    // Buffered lines arrive without a pause, so other work must get the thread.
     if (++read % portionDocumentsMax === 0) await setImmediate()
     const line = await (checked.length > 0 ? beforePause(orEnd(next)) : orEnd(next))
     if (line === 'paused') {
@@ -77,7 +76,7 @@ export async function* ingestLines(
     }
     if (line === null) break
     next = source.next()
-    // Settled where it is awaited; a rejection in between must not count as unhandled.
+    // Awaited later, so a rejection before that must not count as unhandled.
     next.catch(() => {})
     const one = check(line)
     if (one === null) continue

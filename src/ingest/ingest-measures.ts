@@ -1,7 +1,7 @@
-import type { Count, Measures } from '../measures.ts'
+import type { Count, Measures } from '../platform/measures.ts'
 import { type IngestResult, outcomes, refusalCodes } from './content-store.ts'
 
-/** What became of the documents that were sent in. */
+/** Counts the results of documents that were sent. */
 export class IngestMeasures {
   readonly #taken: Count<'outcome'>
   readonly #refused: Count<'code'>
@@ -9,13 +9,13 @@ export class IngestMeasures {
   constructor(measures: Measures) {
     this.#taken = measures.counter({
       name: 'tidemark_ingest_documents_total',
-      help: 'Documents sent in and taken, by what became of them.',
+      help: 'Documents that were sent and accepted, by outcome.',
       labels: ['outcome'],
       known: outcomes.map((outcome) => ({ outcome })),
     })
     this.#refused = measures.counter({
       name: 'tidemark_ingest_refused_total',
-      help: 'Documents sent in and not taken, by why; and streams of lines that ended early.',
+      help: 'Documents that were sent and refused, by reason; and streams of lines that ended early.',
       labels: ['code'],
       known: refusalCodes.map((code) => ({ code })),
     })

@@ -10,7 +10,7 @@ const documentOf = (externalId: string, body = 'b'): IncomingDocument => ({
   body,
 })
 
-/** Takes its time, and remembers the transactions it was asked for. */
+/** A slow store that records its transactions. */
 class SlowStore implements ContentStore {
   readonly transactions: string[][] = []
   failing = false
@@ -62,7 +62,7 @@ suite('ingest', () => {
     assert.deepEqual(await ingest.submit([]), [])
   })
 
-  test('a failed transaction is told to its senders, and the next is written', async () => {
+  test('a failed transaction is reported to its senders, and the next one is written', async () => {
     const store = new SlowStore()
     let written = 0
     const ingest = new Ingest(store, () => written++)

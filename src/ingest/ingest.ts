@@ -1,6 +1,6 @@
 import type { ContentStore, IncomingDocument, IngestResult } from './content-store.ts'
 
-/** One transaction takes this many documents at most: enough to share the cost of the disk, short enough not to be in the way. */
+/** The most documents in one transaction: enough to share the cost of the disk, and few enough not to delay others. */
 const transactionDocumentsMax = 500
 const transactionCharactersMax = 8_000_000
 
@@ -12,8 +12,8 @@ interface Waiting {
 }
 
 /**
- * Writes documents durably. Requests that arrive while a transaction is being written share the next one, so that many
- * small senders cost the disk no more than one large one.
+ * Writes documents durably. Requests that arrive while a transaction is being written share the next one (group commit),
+ * so that many small senders cost the disk no more than one large one.
  */
 export class Ingest {
   #store: ContentStore
@@ -27,7 +27,7 @@ export class Ingest {
     this.#written = written
   }
 
-  /** Resolves when the documents are on disk. At most `transactionDocumentsMax` are taken in one transaction. */
+  /** Resolves when the documents are on disk. One transaction takes at most `transactionDocumentsMax`. */
   async submit(documents: readonly IncomingDocument[]): Promise<readonly IngestResult[]> {
     const results: IngestResult[] = []
     for (const part of portions(documents)) {

@@ -6,18 +6,18 @@ import { type IndexProgress, Pace } from './pace.ts'
 const portion = 250
 const storedPerMs = 10
 
-/** A store that takes 10,000 documents a second, and an index that takes what it is told to, by a clock of their own. */
+/** A store that takes 10,000 documents a second and an index of a given speed, on a simulated clock. */
 class World {
   nowMs = 0
   stored: number
   searchable: number
   searchablePerSecond = 2000
-  /** When each portion was stored; an index that is fed in order finds it when it is that far. */
+  /** When each portion was stored. The index takes them in order. */
   readonly #waits: { readonly until: number; readonly at: number }[] = []
   longestWaitMs = 0
   readonly pace: Pace
 
-  /** What whoever asks how far the index is hears. */
+  /** The answer to the question how far the index is. */
   answer: IndexProgress['look'] = async () => ({ stored: this.stored, searchable: Math.floor(this.searchable) })
 
   constructor({
@@ -41,20 +41,20 @@ class World {
     await setImmediate()
   }
 
-  /** Returns the seconds that it took. */
+  /** Returns the seconds that storing took. */
   async store(documents: number): Promise<number> {
-    const begunMs = this.nowMs
+    const startedMs = this.nowMs
     for (let left = documents; left > 0; left -= portion) {
       await this.pass(portion / storedPerMs)
       this.stored += portion
       this.#waits.push({ until: this.stored, at: this.nowMs })
       await this.pace.after(portion, () => {})
     }
-    return (this.nowMs - begunMs) / 1000
+    return (this.nowMs - startedMs) / 1000
   }
 }
 
-/** What storing takes that waits for nothing. */
+/** The seconds that storing takes without pauses. */
 const unpaced = (documents: number): number => documents / storedPerMs / 1000
 
 suite('the pace of an import', () => {
@@ -74,7 +74,7 @@ suite('the pace of an import', () => {
     assert.ok(world.longestWaitMs < 110_000, `${world.longestWaitMs} ms`)
   })
 
-  test('what the index takes in soon is stored at once', async () => {
+  test('documents that the index takes in soon are stored at once', async () => {
     const world = new World()
     assert.equal(await world.store(20_000), unpaced(20_000))
     const fast = new World()
@@ -87,9 +87,9 @@ suite('the pace of an import', () => {
     await world.store(100_000)
     world.searchablePerSecond = 200
     await world.store(6_000)
-    const begunMs = world.nowMs
+    const startedMs = world.nowMs
     await world.store(2_000)
-    const seconds = (world.nowMs - begunMs) / 1000
+    const seconds = (world.nowMs - startedMs) / 1000
     assert.ok(seconds > 10, `${seconds} s for what the index takes in 10`)
     world.searchablePerSecond = 20_000
     await world.pass(20_000)
@@ -102,7 +102,7 @@ suite('the pace of an import', () => {
     assert.equal(await world.store(400_000), unpaced(400_000))
   })
 
-  test('one that stands still is waited for for some seconds, and when it moves again not before it has caught up', async () => {
+  test('an index that stops is waited for for some seconds, and after it resumes only once it has caught up', async () => {
     const world = new World()
     await world.store(100_000)
     world.searchablePerSecond = 0
@@ -113,7 +113,7 @@ suite('the pace of an import', () => {
     assert.ok((await world.store(100_000)) > 2 * unpaced(100_000))
   })
 
-  test('one that is made anew, from before the import or during it, is not waited for', async () => {
+  test('an index that is being rebuilt, since before the import or during it, is not waited for', async () => {
     const world = new World({ stored: 1_000_000, searchable: 0 })
     assert.equal(await world.store(200_000), unpaced(200_000))
     const emptied = new World({ stored: 1_000_000 })
@@ -122,7 +122,7 @@ suite('the pace of an import', () => {
     assert.ok((await emptied.store(200_000)) < unpaced(200_000) + 2)
   })
 
-  test('where nothing is known of it, or nobody answers, nothing waits', async () => {
+  test('nothing waits if the progress is unknown, or nobody answers', async () => {
     for (const answer of [
       async () => null,
       () => Promise.reject(new Error('away')),
@@ -132,7 +132,7 @@ suite('the pace of an import', () => {
     }
   })
 
-  test('one that goes silent is waited for for some seconds only', async () => {
+  test('an index that stops answering is waited for only for some seconds', async () => {
     const world = new World()
     await world.store(100_000)
     world.answer = () => new Promise(() => {})

@@ -1,13 +1,14 @@
 /**
- * An import can store several times as fast as an index takes words in: the last of a million documents would be found minutes
- * after it was stored, and both would compete for the processor until then. So once what waits would take the index
- * `behindMs`, an import stores no faster than the index is fed.
+ * Slows an import to the speed of the index. An import can store documents several times as fast as the index takes them
+ * in. The last of a million documents would be searchable minutes after it was stored, and both would compete for the
+ * processor until then. So once the index would need `behindMs` for its backlog, an import stores no faster than the
+ * index is fed.
  *
- * What is stored is safe, and what is not searchable yet is only late. So nothing is held up where the index does not move,
- * or is behind for other reasons than this import, or where that is not known.
+ * Stored documents are safe, and are only searchable late. So the import does not wait if the index makes no progress, is
+ * behind for other reasons, or its progress is unknown.
  */
 export interface IndexProgress {
-  /** The newest change of the store, and the newest that is searchable, by the same count. Null where that is not known. */
+  /** Returns the newest change of the store and the newest searchable one, in the same count. Null if that is unknown. */
   look(): Promise<{ readonly stored: number; readonly searchable: number } | null>
 }
 
@@ -17,14 +18,19 @@ export interface Clock {
 }
 
 const behindMs = 20_000
-/** An import that keeps the pace leaves no more than this waiting: the index is being made anew then, or was away. */
+/**
+ * A paced import leaves no larger backlog than this. A larger one means that the index is being rebuilt, or was
+ * unavailable.
+ */
 const ownBehindMs = 60_000
-/** Before it is known how fast the index is: what collectors have just sent, perhaps. */
+/** The backlog that does not matter while the speed of the index is unknown: perhaps documents just sent by collectors. */
 const fewWaiting = 500
 const lookEveryMs = 1000
-/** The index is as fast as it was for so long; when it takes in nothing for as long, it is not waited for. */
+/**
+ * The period over which the speed of the index is measured. If it takes in nothing for so long, the import does not wait.
+ */
 const windowMs = 10_000
-/** In a pause, too, somebody may want to end. */
+/** A pause is split into pieces of this length, so that the import can be stopped. */
 const pauseMaxMs = 250
 
 interface Look {
@@ -33,7 +39,7 @@ interface Look {
   readonly waiting: number
 }
 
-/** Made before anything is stored, so that it knows whether the index is behind already. */
+/** Created before anything is stored, so that it knows whether the index was behind already. */
 export class Pace {
   readonly #index: IndexProgress
   readonly #clock: Clock
@@ -42,7 +48,7 @@ export class Pace {
   #isLooking = false
   #movedAt = Number.NEGATIVE_INFINITY
   #isOwnBacklog = false
-  /** When the documents that were stored before have had their time. */
+  /** The time by which the index has taken in the documents stored so far. */
   #dueAt = Number.NEGATIVE_INFINITY
 
   constructor(index: IndexProgress, clock: Clock) {
@@ -51,20 +57,23 @@ export class Pace {
     this.#lookNowAndThen()
   }
 
-  /** Resolves when more may be stored than these documents. `meanwhile` is called in every pause, and what it throws ends this. */
+  /**
+   * Resolves when more documents may be stored after these. `meanwhile` is called in every pause; an error that it throws
+   * ends the wait.
+   */
   async after(documents: number, meanwhile: () => void): Promise<void> {
-    const begun = Math.max(this.#dueAt, this.#clock.now() - pauseMaxMs)
+    const start = Math.max(this.#dueAt, this.#clock.now() - pauseMaxMs)
     for (;;) {
       this.#lookNowAndThen()
       const now = this.#clock.now()
-      this.#dueAt = begun + documents * this.#msPerDocument(now)
+      this.#dueAt = start + documents * this.#msPerDocument(now)
       if (this.#dueAt <= now) return
       await this.#clock.pause(Math.min(pauseMaxMs, this.#dueAt - now))
       meanwhile()
     }
   }
 
-  /** 0 where nothing is to be held up. */
+  /** Returns 0 if the import need not wait. */
   #msPerDocument(now: number): number {
     const last = this.#looks.at(-1)
     if (last === undefined || !this.#isOwnBacklog || now - this.#movedAt > windowMs) return 0
@@ -73,19 +82,19 @@ export class Pace {
     return perMs > 0 && late > behindMs ? late / behindMs / perMs : 0
   }
 
-  /** Not a number where there is but one look. */
+  /** NaN after only one reading. */
   get #perMs(): number {
     const [first, last] = [this.#looks[0]!, this.#looks.at(-1)!]
     return (last.searchable - first.searchable) / (last.at - first.at)
   }
 
-  /** Nobody waits for it: who is asked may be away, and say nothing for long. */
+  /** Reads the progress in the background, because the index may be unavailable and answer late. */
   #lookNowAndThen(): void {
     const now = this.#clock.now()
     if (this.#isLooking || now - this.#lookedAt < lookEveryMs) return
     this.#lookedAt = now
     this.#isLooking = true
-    // What is wrong there is for others to find out; here it is not known how far the index is.
+    // Other code reports the error. Here it only means that the progress is unknown.
     const looked = this.#index.look().catch(() => null)
     void looked.then((found) => {
       this.#isLooking = false

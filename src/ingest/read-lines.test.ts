@@ -30,7 +30,7 @@ suite('lines of a stream', () => {
           endsAt += Buffer.byteLength(text) + (ended ? 1 : 0)
           expected.push({ text: text.startsWith('\ufeff') ? text.slice(1) : text, ended, endsAt })
         }
-        // Whether an empty line is given is the reader's own affair.
+        // Readers may or may not yield empty lines.
         const withText = ({ text }: { text: string }): boolean => text !== '' && text !== '\r'
         assert.deepEqual(
           lines.filter(withText).map(({ text, ended, endsAt: at }) => ({ text, ended, endsAt: at })),

@@ -1,14 +1,14 @@
 import { isUtf8 } from 'node:buffer'
 
-/** One line of an NDJSON stream. `ended` is false for a last line that had no line break: it may have been cut off. */
+/** One line of an NDJSON stream. `ended` is false for a last line without a line break, which may have been cut off. */
 export interface Line {
   readonly text: string
   readonly ended: boolean
-  /** Bytes from the start of the stream to the end of this line, its line break included. */
+  /** Bytes from the start of the stream to the end of this line, with its line break. */
   readonly endsAt: number
   /** The line was longer than the limit and was skipped; `text` is empty. */
   readonly tooLong: boolean
-  /** Bytes of the line were no UTF-8: `text` has U+FFFD in their place. */
+  /** The line was not valid UTF-8. `text` has U+FFFD for the invalid bytes. */
   readonly garbled: boolean
 }
 
@@ -16,8 +16,8 @@ const lineBreak = 10
 const carriageReturn = 13
 
 /**
- * Splits a byte stream into lines, holding no more than one line and one chunk. A line over the limit is dropped as it
- * streams by, so that it costs no memory. Empty lines are passed over here, where a million of them cost nothing.
+ * Splits a byte stream into lines, holding at most one line and one chunk. A line over the limit is dropped while it
+ * streams by, so it costs no memory. Empty lines are skipped here, where even a million of them cost little.
  */
 export async function* readLines(stream: AsyncIterable<Uint8Array>, lineBytesMax: number): AsyncGenerator<Line> {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: false })
@@ -62,7 +62,10 @@ export async function* readLines(stream: AsyncIterable<Uint8Array>, lineBytesMax
   if (length > 0) yield take(false)
 }
 
-/** Byte by byte: compressed, 64 MB of nothing but line breaks are 65 KB, and a search for each took seconds of the processor. */
+/**
+ * Works byte by byte: 64 MB of line breaks compress to 65 KB, and a search for each one would take seconds of the
+ * processor.
+ */
 function afterEmptyLines(chunk: Uint8Array, from: number): number {
   let at = from
   for (;;) {

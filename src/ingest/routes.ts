@@ -1,12 +1,11 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Static, TSchema } from 'typebox'
+import { type Static, type TSchema, Type } from 'typebox'
 import type { Collector } from '../access/principal.ts'
-import { TidemarkError } from '../errors.ts'
 import { principalOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed-app.ts'
-import { Type } from '../schema-types.ts'
-import { describedBy, named, strict } from '../validation.ts'
+import { TidemarkError } from '../platform/errors.ts'
+import { describedBy, named, strict } from '../platform/validation.ts'
 import { answerBatch, answerLines, IngestResults, type Intake } from './answer-documents.ts'
 import { DocumentInput } from './document-input.ts'
 import type { Ingest } from './ingest.ts'
@@ -15,7 +14,10 @@ import { ingestLimits } from './limits.ts'
 
 const ndjson = 'application/x-ndjson'
 
-/** How documents are sent, wherever they are: a JSON batch or lines. Each is checked alone, against the schema named. */
+/**
+ * The body in which documents are sent to any route: a JSON batch or lines. Each document is checked alone, against
+ * `document`.
+ */
 export function documentsBody(request: string, document: TSchema) {
   const described = Type.Unknown({ [describedBy]: document })
   const documents = Type.Array(described, { minItems: 1, maxItems: ingestLimits.batchMax })
@@ -68,10 +70,10 @@ export async function answerDocuments(
     const failed = (cause: unknown): void => request.degraded('not_stored', cause)
     const { answer, written } = await answerLines(body, whileAuthorized(request, intakes.lines), failed, measures)
     reply.type('application/json; charset=utf-8').send(answer)
-    // Where a handler ends before anything is on its way, the framework would send an answer of its own.
+    // If a handler ends before its answer has started, the framework sends an answer of its own.
     reply.raw.flushHeaders()
     await written
-    // The answer is on its way already.
+    // The answer has been sent already.
     return undefined as never
   }
   if (body == null) {
@@ -81,21 +83,24 @@ export async function answerDocuments(
   return { results: await answerBatch(documents, whileAuthorized(request, intakes.batch), measures) }
 }
 
-/** A body may come for hours, and its key end meanwhile. Portions are looked at one after the other: they stay in order. */
+/**
+ * A body may arrive for hours, and its key may end meanwhile, so the key is checked again for each portion. The checks
+ * run one after the other, so portions stay in order.
+ */
 function whileAuthorized(request: FastifyRequest, intake: Intake): Intake {
   let last: Promise<unknown> = Promise.resolve()
   return {
     ...intake,
     submit(documents) {
       const allowed = last.then(() => request.recheckCredential())
-      // What failed is for its own portion to tell.
+      // The failure is reported with its own portion.
       last = allowed.catch(() => {})
       return allowed.then(() => intake.submit(documents))
     },
   }
 }
 
-/** A collector that is bound to datasets writes to no other. */
+/** A collector that is restricted to datasets may write only to these. */
 function intakeOf({ datasets }: Collector, ingest: Ingest): Intake {
   return {
     complete: (input) => input,

@@ -1,16 +1,16 @@
-import { dayMs } from '../time.ts'
+import { dayMs } from '../platform/time.ts'
 
-/** What live collection takes, used by schemas, code and documentation alike. */
+/** The limits of live collection, for schemas, code and documentation. */
 export const liveLimits = {
   platformsMax: 5,
-  /** Items for each platform where neither the request nor the policy says. */
+  /** Items per platform if neither the request nor the policy sets a number. */
   itemsDefault: 20,
   deadlineSecondsMin: 10,
   deadlineSecondsMax: 900,
   deadlineSecondsDefault: 300,
   queryCharactersMax: 1000,
-  /** With the spaces around it. */
-  queryUntrimmedMax: 10_000,
+  /** Including surrounding spaces. More than a body can hold, so that callers only meet the other limit. */
+  queryUntrimmedMax: 2 ** 20,
   resultsDefault: 20,
   resultsMax: 100,
   leaseSecondsDefault: 60,
@@ -19,9 +19,9 @@ export const liveLimits = {
   tasksMax: 100,
   leasePlatformsMax: 100,
   errorCharactersMax: 1000,
-  /** A platform is served when a collector asked for its tasks this recently. */
+  /** A platform is served if a collector asked for its tasks this recently. */
   servedWithinMs: 5 * 60_000,
-  /** How long a live query and the list of what it brought can be read; the documents themselves stay. */
+  /** How long a live query and its list of results can be read; the documents themselves stay. */
   queriesKeptMs: 30 * dayMs,
 } as const
 

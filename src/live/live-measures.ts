@@ -1,9 +1,9 @@
-import type { Measures } from '../measures.ts'
+import type { Measures } from '../platform/measures.ts'
 import type { LiveStore } from './live-store.ts'
 
 const countedMax = 10_000
 
-/** Tasks of live queries that are not over, of the whole instance. */
+/** Reports the unfinished tasks of live queries, of the whole instance. */
 export function measureTasks(measures: Measures, store: Pick<LiveStore, 'openTasks'>): void {
   const help = `Tasks of live queries that are not over, by state, of all processes; of each counted up to ${countedMax}.`
   measures.gauges({ tidemark_live_tasks: { help, labels: ['state'] } }, async () => {

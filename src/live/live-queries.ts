@@ -1,14 +1,14 @@
 import { requestHashOf } from '../access/claim.ts'
 import type { Consumer } from '../access/principal.ts'
-import { isUnavailability, TidemarkError, UnavailableError } from '../errors.ts'
-import { isId } from '../ids.ts'
+import { isUnavailability, TidemarkError } from '../platform/errors.ts'
+import { isId } from '../platform/ids.ts'
 import { liveLimits, type ResourceKind } from './limits.ts'
 import type { LiveQuery, LiveStore } from './live-store.ts'
 import { deadlineExceeded, isOver, queryStateOf, stateAt } from './states.ts'
 
 export interface LiveRequest {
   readonly idempotencyKey: string
-  /** Everything that makes two requests the same, as JSON can hold it. */
+  /** Everything that distinguishes two requests, as JSON values. */
   readonly body: unknown
   readonly query: string
   readonly dataset: string
@@ -20,16 +20,19 @@ export interface LiveRequest {
 
 export interface StartedLiveQuery {
   readonly liveQuery: LiveQuery
-  /** False where the key had already started it. */
+  /** False if the key had already started it. */
   readonly isNew: boolean
 }
 
-/** Live collection is not available at the moment. The message of `cause` says why, to callers too. */
+/** Live collection is not available. `cause` says why, to callers too, and when to try again. */
 export interface LiveQueryNotStarted {
-  readonly cause: Error
+  readonly cause: TidemarkError
 }
 
-/** What applications do with live queries. */
+/** Collectors ask for tasks every few seconds, and a restarted one is back in about this time. */
+const collectorAwaitedSeconds = 60
+
+/** The operations of applications on live queries. */
 export class LiveQueries {
   readonly store: LiveStore
 
@@ -37,10 +40,13 @@ export class LiveQueries {
     this.store = store
   }
 
-  /** Over a limit or with a used key it throws. */
+  /** Throws if a limit is exceeded, or if the key was used for another request. */
   async start(consumer: Consumer, request: LiveRequest): Promise<StartedLiveQuery | LiveQueryNotStarted> {
     const { live } = consumer.policy
-    if (live?.enabled !== true) return notStarted('the policy of this application does not enable it')
+    if (live?.enabled !== true) {
+      const why = 'live collection is off for this application: ask its operator to set live.enabled in the policy'
+      return notStarted(why, { retryAfterSeconds: null })
+    }
     const creation = await this.store
       .create(
         {
@@ -63,7 +69,7 @@ export class LiveQueries {
       )
       .catch((error: unknown) => {
         if (!isUnavailability(error)) throw error
-        return { kind: 'failed', cause: error } as const
+        return { kind: 'failed', error } as const
       })
     switch (creation.kind) {
       case 'created':
@@ -87,13 +93,17 @@ export class LiveQueries {
           { retryAfterSeconds: creation.retryAfterSeconds },
         )
       case 'failed':
-        return creation
+        if (creation.error instanceof TidemarkError) return { cause: creation.error }
+        return notStarted('the store is unavailable: try again soon', { cause: creation.error })
       default:
-        return notStarted(`no collector has asked for tasks of platform "${creation.platform}" in the last 5 minutes`)
+        return notStarted(
+          `no collector has asked for tasks of platform "${creation.platform}" in the last 5 minutes: try again when one does`,
+          { retryAfterSeconds: collectorAwaitedSeconds },
+        )
     }
   }
 
-  /** Takes back what `start` has just made, because the request it belongs to is refused after all. */
+  /** Undoes a `start`, because its request is refused after all. */
   async takeBack({ liveQuery, isNew }: StartedLiveQuery): Promise<void> {
     if (isNew) await this.store.cancel(liveQuery.liveQueryId, Date.now())
   }
@@ -107,13 +117,16 @@ export class LiveQueries {
   }
 }
 
-const notStarted = (why: string): LiveQueryNotStarted => ({ cause: new UnavailableError(why) })
+const notStarted = (
+  why: string,
+  more: { readonly retryAfterSeconds?: number | null; readonly cause?: unknown },
+): LiveQueryNotStarted => ({ cause: new TidemarkError('live_query_unavailable', why, more) })
 
-/** How many items of a platform the policy lets an application ask for. */
+/** The maximum number of items per platform under the policy of the application. */
 export const itemsMaxOf = ({ policy }: Consumer): number =>
   policy.live?.max_items_per_platform ?? liveLimits.itemsDefault
 
-/** Time passes whether or not the worker has written it down. */
+/** Applies the passage of time, whether or not the worker has stored its effects. */
 export function liveQueryAt(stored: LiveQuery, nowMs: number): LiveQuery {
   const runs = stored.runs.map((run) => {
     const status = stateAt(run, stored.deadlineAt, nowMs)

@@ -1,12 +1,12 @@
+import { Type } from 'typebox'
 import { claimKeyPattern } from '../access/claim.ts'
 import type { Consumer } from '../access/principal.ts'
-import { invalidField } from '../errors.ts'
-import { Type } from '../schema-types.ts'
-import { choice, exactPattern, named, storableText, strict } from '../validation.ts'
+import { invalidField } from '../platform/errors.ts'
+import { choice, describedBy, exactPattern, named, readOnce, storableText, strict } from '../platform/validation.ts'
 import { liveLimits as limits, type ResourceKind, resourceKinds } from './limits.ts'
 import { itemsMaxOf, type LiveRequest } from './live-queries.ts'
 
-/** What a live query says, beside a search and on its own. */
+/** The fields of a live query, in a search and on its own. */
 export const liveFields = {
   resource_kind: choice(resourceKinds, { description: 'What the collector should look for.' }),
   max_items_per_platform: Type.Optional(
@@ -32,17 +32,22 @@ export const LiveQueryBody = named(
     {
       query: Type.String({
         maxLength: limits.queryUntrimmedMax,
-        description: `What to collect: 1 to ${limits.queryCharactersMax} characters after trimming.`,
+        [describedBy]: Type.String({
+          minLength: 1,
+          maxLength: limits.queryCharactersMax,
+          description: 'What to collect; spaces around it do not count.',
+        }),
       }),
       datasets: Type.Array(Type.String({ minLength: 1, maxLength: 128, pattern: exactPattern }), {
         minItems: 1,
         maxItems: 1,
+        [readOnce]: true,
         description: 'Exactly one dataset. Collected documents are stored there.',
       }),
       platforms: Type.Array(platform, {
         minItems: 1,
         maxItems: limits.platformsMax,
-        uniqueItems: true,
+        [readOnce]: true,
         description: 'The platforms to collect from.',
       }),
       ...liveFields,
@@ -65,7 +70,7 @@ interface SearchWithLive {
   readonly live?: Live & { readonly enabled: boolean }
 }
 
-/** The live query that a search asks for beside its results; null where it asks for none. */
+/** The live query that a search requests in addition to its results; null if there is none. */
 export function liveTopUpOf(
   key: string | string[] | undefined,
   body: SearchWithLive,
@@ -77,7 +82,7 @@ export function liveTopUpOf(
   if (platforms.length < 1 || platforms.length > limits.platformsMax) {
     throw invalid('platforms', `must name 1 to ${limits.platformsMax} platforms with live`)
   }
-  // The next page of the same search goes with the same live query.
+  // The next page of the same search has the same live query.
   const { cursor: _, ...same } = body
   return liveRequest(
     key,
@@ -89,7 +94,7 @@ export function liveTopUpOf(
   )
 }
 
-/** A live query that is asked for on its own. */
+/** A live query in a request of its own. */
 export function liveRequestOf(
   key: string | string[] | undefined,
   body: Live & { query: string; datasets: readonly string[]; platforms: readonly string[] },
@@ -101,7 +106,7 @@ export function liveRequestOf(
 function liveRequest(
   key: string | string[] | undefined,
   same: unknown,
-  asked: { readonly query?: string; readonly datasets: readonly string[]; readonly platforms: readonly string[] },
+  requested: { readonly query?: string; readonly datasets: readonly string[]; readonly platforms: readonly string[] },
   live: Live,
   path: string,
   consumer: Consumer,
@@ -109,7 +114,7 @@ function liveRequest(
   if (typeof key !== 'string' || !new RegExp(claimKeyPattern).test(key)) {
     throw invalid('Idempotency-Key', 'header is required with live: 1 to 255 printable characters')
   }
-  const query = storableText((asked.query ?? '').trim())
+  const query = storableText((requested.query ?? '').trim())
   if (query === '') throw invalid('query', 'is required with live')
   if (query.length > limits.queryCharactersMax && [...query].length > limits.queryCharactersMax) {
     throw invalid('query', `must not be longer than ${limits.queryCharactersMax} characters`)
@@ -125,8 +130,8 @@ function liveRequest(
     idempotencyKey: key,
     body: same,
     query,
-    dataset: asked.datasets[0]!,
-    platforms: asked.platforms,
+    dataset: requested.datasets[0]!,
+    platforms: requested.platforms,
     resourceKind: live.resource_kind,
     maxItems: live.max_items_per_platform,
     deadlineSeconds: live.deadline_seconds,

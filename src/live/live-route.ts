@@ -1,9 +1,9 @@
+import { Type } from 'typebox'
 import type { Operation } from '../access/operations.ts'
-import type { ErrorCode } from '../errors.ts'
-import { Type } from '../schema-types.ts'
-import { idOf } from '../validation.ts'
+import type { ErrorCode } from '../platform/errors.ts'
+import { idOf } from '../platform/validation.ts'
 
-/** What every route of live queries has in common. */
+/** The options that all routes of live queries share. */
 export const route = (operation: Operation, ...errors: ErrorCode[]) =>
   ({ operation, invalid: 'invalid_query', unavailable: 'live_query_unavailable', errors }) as const
 

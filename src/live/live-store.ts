@@ -1,26 +1,27 @@
 import type { Claim } from '../access/claim.ts'
-import type { DocumentStatus, IncomingDocument, IngestResult } from '../ingest/content-store.ts'
+import type { ColumnValues, DetailValues } from '../document/field-types.ts'
+import type { IncomingDocument, IngestResult } from '../ingest/content-store.ts'
 import type { ResourceKind } from './limits.ts'
 import type { RunState } from './states.ts'
 
-/** The port: live queries and the tasks made from them. Every call is all or nothing, also between processes. */
+/** The port: live queries and their tasks. Every call is atomic, also between processes. */
 export interface LiveStore {
-  /** Starts a live query, or says why not; a key that is known gives the live query it started. */
+  /** Starts a live query, or says why not. A known key returns the live query that it started. */
   create(request: NewLiveQuery, nowMs: number): Promise<Creation>
-  /** Takes a live query back as if it had never been: its runs are cancelled, its key is free again. */
+  /** Removes a live query as if it had never existed: its runs are cancelled, and its key is free again. */
   cancel(liveQueryId: string, nowMs: number): Promise<void>
-  /** As it was last written down; null where the application has no such live query. */
+  /** The stored state; null if the application has no such live query. */
   find(applicationId: string, liveQueryId: string): Promise<LiveQuery | null>
   /** The tasks of all live queries, newest first. */
   tasks(query: TasksQuery, nowMs: number): Promise<readonly ListedTask[]>
-  /** What the runs brought, after a place, first items of all platforms first. */
+  /** The items of the runs after a position, the first items of all platforms first. */
   items(liveQueryId: string, after: ItemPlace | null, limit: number): Promise<readonly LiveItem[]>
-  /** The texts of some versions, in no particular order. Asked only for those that may be read. */
+  /** The texts of some versions, in no particular order. Only call it for versions that may be read. */
   bodies(
     versionIds: readonly string[],
   ): Promise<readonly { readonly versionId: string; readonly body: string | null }[]>
 
-  /** Hands out tasks that nobody works on, oldest first, and notes that the collector asked. */
+  /** Leases waiting tasks, oldest first, and notes that the collector asked. */
   lease(request: LeaseRequest, nowMs: number): Promise<readonly LeasedTask[]>
   /** The task as its holder may use it now. */
   task(claim: LeaseClaim, nowMs: number): Promise<IfHeld<HeldTask>>
@@ -31,16 +32,19 @@ export interface LiveStore {
     documents: readonly IncomingDocument[],
     nowMs: number,
   ): Promise<IfHeld<readonly IngestResult[]>>
-  /** The same completion again is no error. */
+  /** Repeating the same completion is no error. */
   complete(claim: LeaseClaim, end: TaskEnd, nowMs: number): Promise<IfHeld<{ readonly items: number }>>
 
-  /** Tasks that are not over, as they were last written down; of each state counted no further than `countedMax`. */
+  /** Unfinished tasks in their stored state, counted up to `countedMax` for each state. */
   openTasks(countedMax: number): Promise<Readonly<Record<'pending' | 'running', number>>>
-  /** From when on `settle` has something to do; null where nothing is open. Asked often, and without the lock of a writer. */
+  /** When `settle` next has something to do; null if nothing is open. Called often, and without a writer's lock. */
   dueAt(): Promise<number | null>
-  /** Writes down what time did: deadlines and leases that ran out. Returns how many runs changed, `most` at most. */
+  /** Stores the effects of time: expired deadlines and leases. Returns how many runs changed, at most `most`. */
   settle(nowMs: number, most: number): Promise<number>
-  /** Removes idempotency keys, whatever they made, and live queries made before those times. Returns how many, `most` of each at most. */
+  /**
+   * Removes idempotency keys of all kinds, and live queries, that were created before those times. Returns how many, at
+   * most `most` of each.
+   */
   forget(keysBeforeMs: number, queriesBeforeMs: number, most: number): Promise<number>
 }
 
@@ -53,7 +57,7 @@ export interface NewLiveQuery {
   readonly query: string
   readonly maxItems: number
   readonly deadlineMs: number
-  /** null = no limit. */
+  /** null means no limit. */
   readonly concurrentMax: number | null
   readonly perMinuteMax: number | null
 }
@@ -86,7 +90,7 @@ export interface LiveRun {
 }
 
 export interface TasksQuery {
-  /** Those alone that wait for a collector or are being worked on. */
+  /** Only tasks that wait for a collector or are in progress. */
   readonly unfinished: boolean
   /** The last task already seen. */
   readonly before: string | null
@@ -101,11 +105,11 @@ export interface ListedTask {
   readonly platform: string
   readonly resourceKind: ResourceKind
   readonly query: string
-  /** As of the moment of the question. */
+  /** At the time of the call. */
   readonly status: RunState
   readonly items: number
   readonly maxItems: number
-  /** Who works on it, or did last. */
+  /** The collector that works on it, or the last one that did. */
   readonly collectorId: string | null
   readonly leaseExpiresAt: number | null
   readonly createdAt: number
@@ -118,35 +122,23 @@ export interface RunError {
   readonly message: string
 }
 
-/** Position of an item within its run, then the run. */
+/** The position of an item within its run, then the run. */
 export type ItemPlace = readonly [position: number, runOrdinal: number]
 
-export interface LiveItem {
+export interface LiveItem extends ColumnValues, DetailValues {
   readonly place: ItemPlace
   readonly documentId: string
-  readonly datasetId: string
-  readonly platform: string
-  readonly language: string | null
-  readonly region: string | null
-  readonly publishedAt: number | null
-  readonly contentType: string | null
-  readonly status: DocumentStatus
   /** The current version. */
   readonly versionId: string
   readonly title: string | null
-  readonly externalId: string
-  readonly url: string | null
-  readonly author: { readonly externalAuthorId: string | null; readonly nickname: string | null } | null
-  readonly topics: readonly string[]
-  readonly tags: readonly string[]
 }
 
 export interface LeaseRequest {
   readonly collectorId: string
-  /** null: every dataset. */
+  /** null means every dataset. */
   readonly datasets: readonly string[] | null
   readonly platforms: readonly string[]
-  /** null: every kind. */
+  /** null means every kind. */
   readonly resourceKinds: readonly ResourceKind[] | null
   readonly max: number
   readonly leaseMs: number
@@ -167,7 +159,7 @@ export interface HeldTask {
   readonly leaseExpiresAt: number
 }
 
-/** Who says to work on a task. Without the id of the lease, the collector's own newest lease is meant. */
+/** A claim to work on a task. Without a lease id, it means the collector's own newest lease. */
 export interface LeaseClaim {
   readonly taskId: string
   readonly collectorId: string

@@ -1,10 +1,9 @@
+import { Type } from 'typebox'
 import type { Consumer } from '../access/principal.ts'
 import type { Scope } from '../access/scope.ts'
-import { TidemarkError } from '../errors.ts'
 import { consumerOf, scopeOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed-app.ts'
-import { Type } from '../schema-types.ts'
-import { noFields } from '../validation.ts'
+import { noFields } from '../platform/validation.ts'
 import type { LiveQueries } from './live-queries.ts'
 import { LiveQueryBody, liveRequestOf } from './live-request.ts'
 import { about, byId, route } from './live-route.ts'
@@ -19,7 +18,7 @@ export function liveRoutes(app: TypedApp, live: LiveQueries): void {
         ...about(
           'Create a live query',
           'Starts an on-demand collection. Needs the header `Idempotency-Key`: for 24 hours the same key with the same body returns the same live query. ' +
-            '503 `live_query_unavailable` if live collection is off for the application, or if no collector has asked for tasks of one of the platforms in the last 5 minutes.',
+            '503 `live_query_unavailable` with `Retry-After` if no collector has requested for tasks of one of the platforms in the last 5 minutes; without it if live collection is off for the application, which only its operator can change.',
         ),
         querystring: noFields,
         headers: Type.Object({
@@ -31,17 +30,10 @@ export function liveRoutes(app: TypedApp, live: LiveQueries): void {
     },
     async (request, reply) => {
       const consumer = consumerOf(request)
-      const asked = liveRequestOf(request.headers['idempotency-key'], request.body, consumer)
-      liveScope(consumer, asked.dataset, asked.platforms)
-      const started = await live.start(consumer, asked)
-      if ('cause' in started) {
-        if (started.cause instanceof TidemarkError) throw started.cause
-        throw new TidemarkError(
-          'live_query_unavailable',
-          `live collection cannot be started now: ${started.cause.message}`,
-          { cause: started.cause },
-        )
-      }
+      const requested = liveRequestOf(request.headers['idempotency-key'], request.body, consumer)
+      liveScope(consumer, requested.dataset, requested.platforms)
+      const started = await live.start(consumer, requested)
+      if ('cause' in started) throw started.cause
       const { liveQuery, isNew } = started
       request.isRepeat = !isNew
       return reply

@@ -1,13 +1,12 @@
-import type { Static } from 'typebox'
-import { Type } from '../schema-types.ts'
-import { formatOptionalTime, formatTime } from '../time.ts'
-import { choice, dateTime, named, orNull } from '../validation.ts'
+import { type Static, Type } from 'typebox'
+import { formatOptionalTime, formatTime } from '../platform/time.ts'
+import { choice, dateTime, named, orNull } from '../platform/validation.ts'
 import { resourceKinds } from './limits.ts'
 import { statusOf } from './live-queries.ts'
 import type { LiveQuery as StoredLiveQuery } from './live-store.ts'
 import { queryStates, runStates } from './states.ts'
 
-/** A live query in the words of the API, wherever it stands. */
+/** A live query as the API shows it. */
 export const LiveQuery = named(
   'LiveQuery',
   Type.Object({

@@ -1,6 +1,6 @@
 /**
- * The life of a run, which is also the life of the task that collectors see. This table is the only place that says
- * what may follow what; the store asks it before every change, and the model test walks it.
+ * The states of a run, which is also the task that collectors see. Only this table says what may follow what; the store
+ * asks it before every change, and the model test walks it.
  *
  *             lease                succeed
  *   pending ---------> running -------------> succeeded
@@ -11,13 +11,13 @@
  *   pending, running -- cancel -------------> cancelled
  *
  * Rules
- * 1. A run has at most one lease that is alive. `heartbeat`, `deliver`, `succeed` and `fail` need it.
- * 2. A lease that runs out lapses: the run is pending again, and whoever held the lease can do nothing with it any more.
- * 3. A deadline comes before everything: at that moment a run that is not over is `timed_out`. No lease outlives it.
- * 4. What is over stays as it is. Because every live query has a deadline, every run ends.
+ * 1. A run has at most one valid lease. `heartbeat`, `deliver`, `succeed` and `fail` need it.
+ * 2. An expired lease lapses: the run is pending again, and its former holder can do nothing with it any more.
+ * 3. A deadline has priority: at that moment an unfinished run becomes `timed_out`. No lease lasts beyond it.
+ * 4. Final states do not change. Every live query has a deadline, so every run ends.
  *
- * Time passes whether or not a worker looks: `stateAt` says what a run is at a moment, and the worker only writes that
- * down.
+ * The states follow the clock whether or not a worker looks: `stateAt` gives the state at a moment, and the worker only
+ * stores it.
  */
 export const runStates = ['pending', 'running', 'succeeded', 'failed', 'timed_out', 'cancelled'] as const
 export type RunState = (typeof runStates)[number]
@@ -41,12 +41,12 @@ export const transitions: Readonly<Record<RunState, Readonly<Partial<Record<RunE
   cancelled: {},
 }
 
-/** The state after an event, or null where the table has no such step. */
+/** The state after an event; null if the table has no such transition. */
 export const nextState = (state: RunState, event: RunEvent): RunState | null => transitions[state][event] ?? null
 
 export const isOver = (state: RunState): boolean => Object.keys(transitions[state]).length === 0
 
-/** What a run is at a moment, by its clock alone. */
+/** The state of a run at a moment, by the clock alone. */
 export function stateAt(
   run: { readonly status: RunState; readonly leaseExpiresAt: number | null },
   deadlineAt: number,
@@ -67,7 +67,7 @@ export const deadlineExceeded = {
 export const queryStates = ['pending', 'running', 'completed', 'partial', 'failed'] as const
 export type QueryState = (typeof queryStates)[number]
 
-/** A live query is what its runs are. */
+/** The state of a live query follows from those of its runs. */
 export function queryStateOf(runs: readonly RunState[]): QueryState {
   if (runs.every((state) => state === 'pending')) return 'pending'
   if (!runs.every(isOver)) return 'running'
@@ -75,5 +75,5 @@ export function queryStateOf(runs: readonly RunState[]): QueryState {
   return runs.includes('succeeded') ? 'partial' : 'failed'
 }
 
-/** Results can be read when nothing can come any more. */
+/** Results are complete when no run can add any more. */
 export const isReady = (state: QueryState): boolean => state !== 'pending' && state !== 'running'

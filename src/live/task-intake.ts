@@ -1,6 +1,6 @@
-import { TidemarkError } from '../errors.ts'
 import type { Intake } from '../ingest/answer-documents.ts'
 import type { IncomingDocument, IngestResult } from '../ingest/content-store.ts'
+import { TidemarkError } from '../platform/errors.ts'
 import type { HeldTask, IfHeld, LeaseClaim, LiveStore } from './live-store.ts'
 
 const refusals = {
@@ -12,7 +12,7 @@ const refusals = {
   },
 } as const
 
-/** What the store says of a task that its holder may work on; otherwise an error for the collector. */
+/** Returns the value of a held task. Otherwise throws the error for the collector. */
 export function requireHeld<T>(outcome: IfHeld<T>): T {
   if (outcome.held) return outcome.value
   const { code, message } = refusals[outcome.why]
@@ -20,8 +20,8 @@ export function requireHeld<T>(outcome: IfHeld<T>): T {
 }
 
 /**
- * Documents of one task on their way in. A batch is refused as a whole where the lease is gone (`allOrNothing`); lines
- * whose answer has already begun are then refused one by one (`oneByOne`).
+ * Takes in the documents of one task. Without the lease, a batch is refused as a whole (`allOrNothing`); lines, whose
+ * response has already begun, are refused one by one (`oneByOne`).
  */
 export function taskIntake(
   store: LiveStore,
@@ -54,7 +54,7 @@ export function taskIntake(
   }
 }
 
-/** A document that says where it belongs must belong to the task. */
+/** A document that names its dataset or platform must match the task. */
 function elsewhere(
   { datasetId, platform }: IncomingDocument,
   task: HeldTask,

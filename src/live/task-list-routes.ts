@@ -1,9 +1,8 @@
-import type { Static } from 'typebox'
+import { type Static, Type } from 'typebox'
 import { nextBefore, pageOf, QueueNewestFirst } from '../http/newest-first.ts'
 import type { TypedApp } from '../http/typed-app.ts'
-import { Type } from '../schema-types.ts'
-import { formatOptionalTime, formatTime } from '../time.ts'
-import { choice, dateTime, named, orNull } from '../validation.ts'
+import { formatOptionalTime, formatTime } from '../platform/time.ts'
+import { choice, dateTime, named, orNull } from '../platform/validation.ts'
 import { resourceKinds } from './limits.ts'
 import type { ListedTask, LiveStore } from './live-store.ts'
 import { runStates } from './states.ts'
@@ -47,7 +46,7 @@ const answerOf = (task: ListedTask): Static<typeof ListedTaskAnswer> => ({
   error: task.error,
 })
 
-/** What an operator sees of the tasks of all live queries. */
+/** The tasks of all live queries, for operators. */
 export function taskListRoutes(app: TypedApp, store: Pick<LiveStore, 'tasks'>): void {
   app.get(
     '/admin/v1/live/tasks',

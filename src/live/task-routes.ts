@@ -1,15 +1,15 @@
 import type { FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
 import type { Operation } from '../access/operations.ts'
-import type { ErrorCode } from '../errors.ts'
 import { optionalBody, principalOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed-app.ts'
 import { TaskDocumentInput } from '../ingest/document-input.ts'
 import type { IngestMeasures } from '../ingest/ingest-measures.ts'
 import { ingestLimits } from '../ingest/limits.ts'
 import { answerDocuments, documentsBody } from '../ingest/routes.ts'
-import { Type } from '../schema-types.ts'
-import { formatTime } from '../time.ts'
-import { choice, choices, dateTime, exactPattern, idOf, named, storableText, strict } from '../validation.ts'
+import type { ErrorCode } from '../platform/errors.ts'
+import { formatTime } from '../platform/time.ts'
+import { choice, choices, dateTime, exactPattern, idOf, named, storableText, strict } from '../platform/validation.ts'
 import { liveLimits as limits, resourceKinds } from './limits.ts'
 import type { LeaseClaim, LiveStore } from './live-store.ts'
 import { requireHeld, taskIntake } from './task-intake.ts'
@@ -136,7 +136,7 @@ export function taskRoutes(app: TypedApp, store: LiveStore, written: () => void,
     async (request, reply) => {
       const claim = claimOf(request, request.params.task_id, request.query.lease_id)
       const task = requireHeld(await store.task(claim, Date.now()))
-      // The lease that was looked at is the one that is delivered under, whoever has the next one.
+      // Delivers under the lease that was checked, even if there is a newer one.
       const intake = taskIntake(store, { ...claim, leaseId: task.leaseId }, task, written)
       return answerDocuments(request, reply, { batch: intake.allOrNothing, lines: intake.oneByOne }, measures)
     },

@@ -1,6 +1,7 @@
-import type { ErrorDetail } from '../errors.ts'
+import type { ErrorDetail } from '../platform/errors.ts'
+import { pathSegment, pathSegmentRule } from '../platform/path-segment.ts'
 
-/** One request of the API, made for the application whose agent asks. */
+/** One request to the API, made for the application whose agent calls a tool. */
 export interface ApiRequest {
   readonly method: 'GET' | 'POST'
   readonly path: string
@@ -15,10 +16,10 @@ export interface ApiAnswer {
   readonly bytes: Uint8Array
 }
 
-/** How requests are made: in this process, on the way of every other one. */
+/** Makes a request in this process, through the same routes as any other request. */
 export type MakeRequest = (request: ApiRequest) => Promise<ApiAnswer>
 
-/** What the API refused, in its own words. */
+/** An error answer of the API, with its code and message. */
 export class Refusal extends Error {
   readonly status: number
   readonly code: string
@@ -37,10 +38,22 @@ export class Refusal extends Error {
   }
 }
 
-/** A value of a query string; lists are one text with commas, and what is undefined is left out. */
+/** A text from an agent as one segment of a route's path. Throws if it cannot be one. */
+export function segmentOf(argument: string, value: string): string {
+  const segment = pathSegment(value)
+  if (segment === null) throw invalidArgument(argument, pathSegmentRule)
+  return segment
+}
+
+function invalidArgument(path: string, message: string): Refusal {
+  const refused = { code: 'invalid_arguments', message: `${path} ${message}`, details: [{ path, message }] }
+  return new Refusal({ status: 400, retryAfterSeconds: null }, refused)
+}
+
+/** A value of a query string. A list becomes one text with commas; undefined values are left out. */
 type QueryValue = string | number | boolean | readonly string[] | undefined
 
-/** The routes as tools ask them. What they answer is typed by who asks: OpenAPI says it. */
+/** The routes as tools call them. The caller names the type of an answer; OpenAPI describes it. */
 export class Api {
   #make: MakeRequest
 
@@ -52,6 +65,9 @@ export class Api {
     const given = Object.entries(query).flatMap(([name, value]) =>
       value === undefined ? [] : [[name, Array.isArray(value) ? value.join(',') : String(value)] as const],
     )
+    for (const [name, text] of given) {
+      if (!text.isWellFormed()) throw invalidArgument(name, 'must not contain an unpaired surrogate')
+    }
     return this.#json(await this.#make({ method: 'GET', path, query: Object.fromEntries(given) }))
   }
 
@@ -59,7 +75,7 @@ export class Api {
     return this.#json(await this.#make({ method: 'POST', path, body, headers }))
   }
 
-  /** The bytes of a file. By a range, because a whole one may be answered with the address of a bucket. */
+  /** The bytes of a file. Requested as a range, because a whole file may be answered with a redirect to a bucket. */
   async file(path: string): Promise<Uint8Array> {
     const answer = await this.#make({ method: 'GET', path, headers: { range: 'bytes=0-' } })
     if (answer.status >= 300) this.#json(answer)

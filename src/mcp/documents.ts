@@ -1,6 +1,6 @@
 import { clipped } from './token-budget.ts'
 
-/** A document as lists have it, whichever route it comes from. */
+/** A document in a list, from any route. */
 export interface ListedDocument {
   readonly dataset_id: string
   readonly source_platform: string
@@ -26,14 +26,14 @@ export interface ListedAnswer {
   readonly quoted: object
 }
 
-/** What whoever wrote or collected a document says of it. */
+/** The fields of a document that others have written, such as its title and author. */
 export function saidOf({ source_platform, title, url, author, topics, tags }: ListedDocument) {
   const words = (list: readonly string[] | undefined) =>
     list === undefined || list.length === 0 ? undefined : list.map((one) => clipped(one, nameCharacters))
   return {
     source_platform,
     title: title == null ? undefined : clipped(title, titleCharacters),
-    // Half of an address leads nowhere.
+    // A truncated URL is useless.
     url: url != null && url.length <= urlCharacters ? url : undefined,
     external_author_id: author?.external_author_id ?? undefined,
     author: author?.nickname == null ? undefined : clipped(author.nickname, nameCharacters),
@@ -42,7 +42,7 @@ export function saidOf({ source_platform, title, url, author, topics, tags }: Li
   }
 }
 
-/** What we know of a document. */
+/** The fields of a document that the service itself assigns or checks. */
 export const toldOf = (id: string, { dataset_id, language, published_at, status }: ListedDocument) => ({
   document_id: id,
   dataset_id,
@@ -51,7 +51,7 @@ export const toldOf = (id: string, { dataset_id, language, published_at, status 
   status: status === 'active' ? undefined : status,
 })
 
-/** A document in a list: what we say of it; everything that others say is `quoted`. */
+/** A document in a list. Everything that others have written is in `quoted`. */
 export function listed(
   id: string,
   document: ListedDocument,

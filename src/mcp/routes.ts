@@ -1,11 +1,10 @@
 import type { FastifyRequest } from 'fastify'
-import type { Static, TProperties } from 'typebox'
-import type { TidemarkError } from '../errors.ts'
+import { type Static, type TProperties, Type } from 'typebox'
 import { bodyOf } from '../http/error-replies.ts'
 import { IdempotencyHeaders } from '../http/make-once.ts'
 import { askOwnRoutes } from '../http/own-requests.ts'
 import type { TypedApp } from '../http/typed-app.ts'
-import { Type } from '../schema-types.ts'
+import type { TidemarkError } from '../platform/errors.ts'
 import {
   choice,
   detailsOf,
@@ -16,9 +15,9 @@ import {
   printablePattern,
   type Validator,
   validatorFor,
-} from '../validation.ts'
+} from '../platform/validation.ts'
 
-/** What an agent asks is short. */
+/** Messages of agents are short. */
 const messageBytesMax = 65_536
 
 const messageIdLengthMax = 128
@@ -39,13 +38,15 @@ const Message = named(
         description: 'Such as `tools/call`.',
       }),
       id: Type.Optional(MessageId),
-      params: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'As the method takes them.' })),
+      params: Type.Optional(
+        Type.Record(Type.String(), Type.Unknown(), { description: 'The parameters of the method.' }),
+      ),
     },
     { additionalProperties: false, description: 'One JSON-RPC 2.0 message; batches are not supported.' },
   ),
 )
 
-/** Of JSON-RPC 2.0. */
+/** Error codes of JSON-RPC 2.0. */
 const faultCodes = { parse: -32700, invalidRequest: -32600, invalidParams: -32602 } as const
 
 const McpError = named(
@@ -71,7 +72,10 @@ const McpError = named(
   ),
 )
 
-/** What is wrong with the message. Who sends it and how often is asked before that, and refused as by every route. */
+/**
+ * Statuses that mean a fault in the message itself. Credentials and rates are checked before, and refused as on every
+ * route.
+ */
 const messageFaults: readonly number[] = [400, 408, 413, 415]
 
 function errorBody(error: TidemarkError, request: FastifyRequest): Static<typeof McpError> | null {
@@ -93,7 +97,9 @@ const isMessageId = (id: unknown): id is Static<typeof MessageId> =>
 const word = Type.String({ maxLength: 1000 })
 const anyObject = Type.Object({}, { additionalProperties: true })
 
-/** What the methods take of which there is something to say; the SDK would refuse the same with a dump of its schema. */
+/**
+ * The parameters of the methods that are checked here. The SDK would refuse the same ones with a dump of its schema.
+ */
 const paramsOf: Readonly<Record<string, Validator>> = {
   initialize: validatorOf({
     protocolVersion: word,
@@ -110,7 +116,7 @@ function validatorOf(fields: TProperties): Validator {
   return validatorFor(Type.Object({ params }, { additionalProperties: true }), 'body')
 }
 
-/** What is wrong with the parameters of a message, as a sentence. */
+/** Describes in one sentence why the parameters of a message are invalid; null if they are valid. */
 function paramsFault({ method, params = {} }: Static<typeof Message>): string | null {
   const validate = Object.hasOwn(paramsOf, method) ? paramsOf[method]! : null
   return validate === null || validate({ params }) ? null : messageOf(detailsOf(validate.errors))
@@ -150,15 +156,15 @@ export function mcpRoutes(app: TypedApp): void {
         const error = { code: faultCodes.invalidParams, message: fault }
         return reply.send({ jsonrpc: '2.0', id: request.body.id ?? null, error } as { jsonrpc: string })
       }
-      // Some 30 MB and .15 s of CPU: most instances are never asked.
+      // Loaded on first use, because it takes about 30 MB and 0.15 s of CPU time, and most instances never need it.
       const { answerMessage } = await import('./answer-message.ts')
       const { 'mcp-protocol-version': protocolVersion, 'idempotency-key': key } = request.headers
       const ask = askOwnRoutes(request, reply)
       const answer = await answerMessage(
         request.body,
         typeof protocolVersion === 'string' ? protocolVersion : null,
-        // For what a tool makes; a key among its arguments goes before.
-        key === undefined ? ask : (asked) => ask({ ...asked, headers: { 'idempotency-key': key, ...asked.headers } }),
+        // A tool that makes something may have a key of its own among its arguments, which wins over the header.
+        key === undefined ? ask : (call) => ask({ ...call, headers: { 'idempotency-key': key, ...call.headers } }),
         (tool, err) => request.log.error({ reqId: request.id, tool, err }, 'a tool failed'),
       )
       if (answer.body === null) return reply.status(answer.status as 202).send(undefined as never)

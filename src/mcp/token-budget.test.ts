@@ -22,7 +22,7 @@ test('a text comes in parts that fit as JSON writes them, and together are the t
   )
 })
 
-test('a part that is asked for within a character begins behind it', () => {
+test('a part that starts within a surrogate pair starts after it', () => {
   assert.deepEqual(partOf('🌊!', 1, 10), { part: '!', next: null })
   assert.deepEqual(partOf('abc', 9, 10), { part: '', next: null })
 })

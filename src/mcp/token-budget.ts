@@ -1,7 +1,7 @@
 /**
- * How much an answer may weigh in the context of whoever reads it. What a token is differs from model to model: three
- * characters of ASCII or one other character are more than any of the usual ones takes, so an answer is never heavier
- * than it was asked to be.
+ * Limits the size of an answer in the context of a model. Token counts differ from model to model. Three ASCII
+ * characters, or one other character, count as one token here. Usual models need fewer tokens, so an answer never
+ * exceeds its limit.
  */
 export const tokenLimits = { min: 1000, max: 25_000, default: 4000 } as const
 
@@ -13,10 +13,10 @@ export function tokensIn(text: string): number {
   return Math.ceil((text.length - other) / asciiPerToken) + other
 }
 
-/** An id in a list of ids. */
+/** The tokens of one id in a list of ids. */
 const tokensOfId = 14
 
-/** The first items that fit together, and the ids of those that do not: those fit too. */
+/** The first items that fit, and the ids of the rest. The ids are part of the budget. */
 export function fitting<Item extends object>(
   items: readonly Item[],
   idOf: (item: Item) => string,
@@ -34,15 +34,15 @@ export function fitting<Item extends object>(
 
 export interface FittingFields {
   readonly shown: Readonly<Record<string, unknown>>
-  /** By name how many values of a field did not fit; of those that are one value, 1. Absent where all did. */
+  /** The number of omitted values for each field name; 1 for a field with a single value. Absent if all values fit. */
   readonly left: Readonly<Record<string, number>> | undefined
 }
 
-/** The fields of an object that fit together, the first ones first; of lists and of objects within it as much as fits. */
+/** The first fields of an object that fit; a list or an object in a field is cut to what fits. */
 export function fittingFields(fields: Readonly<Record<string, unknown>>, tokens: number): FittingFields {
   let room = tokens
   const takes = (...parts: readonly unknown[]): boolean => {
-    // One for what stands between: a colon, a comma, brackets.
+    // One token for the separators: a colon, a comma, brackets.
     const weight = parts.reduce((sum: number, part) => sum + tokensIn(JSON.stringify(part)), 1)
     if (weight > room) return false
     room -= weight
@@ -66,7 +66,9 @@ export function fittingFields(fields: Readonly<Record<string, unknown>>, tokens:
   return { shown: Object.fromEntries(shown), left: left.length === 0 ? undefined : Object.fromEntries(left) }
 }
 
-/** The part of a text from a place on that fits, never with half of a character; `next` is where the rest begins. */
+/**
+ * The part of a text that starts at `from` and fits. Never splits a surrogate pair. `next` is where the rest starts.
+ */
 export function partOf(
   text: string,
   from: number,
@@ -77,7 +79,7 @@ export function partOf(
   let end = start
   for (let used = 0; end < text.length; end++) {
     const code = text.charCodeAt(end)
-    // As JSON writes it: a line break or a quote is two characters there, a control character six.
+    // The length in JSON: a line break or a quote is two characters there, a control character six.
     const written = code < 32 ? (code === 10 || code === 13 || code === 9 ? 2 : 6) : code === 34 || code === 92 ? 2 : 1
     used += code > 127 ? 1 : written / asciiPerToken
     if (used > tokens) break
@@ -86,7 +88,7 @@ export function partOf(
   return { part: text.slice(start, end), next: end < text.length ? end : null }
 }
 
-/** A text that stands in a list, shortened so that one long one does not take the place of all others. */
+/** Shortens a text in a list, so that one long text does not push out all others. */
 export function clipped(text: string, characters: number): string {
   if (text.length <= characters) return text
   return `${text.slice(0, isWithinPair(text, characters) ? characters - 1 : characters)}…`

@@ -1,21 +1,20 @@
-import type { Static, TProperties } from 'typebox'
-import { Type } from '../schema-types.ts'
-import { strict } from '../validation.ts'
+import { type Static, type TProperties, Type } from 'typebox'
+import { strict } from '../platform/validation.ts'
 import type { Api } from './api.ts'
 import { tokenLimits } from './token-budget.ts'
 
-/** Something that an agent can do. What it may read and how often is for the routes to say that it asks. */
+/** Something that an agent can do. The routes that a tool calls decide what the agent may read, and how often. */
 export interface Tool {
   readonly name: string
   readonly title: string
-  /** For the agent: when to use it, and how to go on from its answer. */
+  /** For the agent: when to use the tool, and how to continue from its answer. */
   readonly description: string
   readonly input: object
-  /** Whether it makes something; else it only reads. */
+  /** True if the tool makes something; otherwise it only reads. */
   readonly makes: boolean
-  /** Whether its answers have a part `quoted`. */
+  /** True if its answers have a field `quoted`. */
   readonly quotes: boolean
-  /** The answer, which is told as JSON and weighs no more than `tokens`. */
+  /** Returns the answer, which is sent as JSON and takes at most `tokens`. */
   run(input: never, api: Api, tokens: number): Promise<object>
 }
 
@@ -39,13 +38,12 @@ export function tool<const Fields extends TProperties>(
   return { ...said, makes, input: Type.Object({ ...fields, ...budget }, strict), run: run as Tool['run'] }
 }
 
-/** For what takes parts in several tools. */
+/** Parameters that several tools use. */
 export const codes = (description: string) =>
   Type.Optional(
     Type.Array(Type.String({ minLength: 1, maxLength: 128, pattern: '^[^,]*$' }), {
       minItems: 1,
       maxItems: 50,
-      uniqueItems: true,
       description,
     }),
   )

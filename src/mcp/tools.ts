@@ -8,7 +8,7 @@ import { counts } from './tools/counts.ts'
 import { readDocument } from './tools/read-document.ts'
 import { search } from './tools/search.ts'
 
-/** Everything an agent can do, in the order in which it is told. */
+/** Every tool, in the order in which agents see them. */
 export const tools: readonly Tool[] = [
   search,
   readDocument,

@@ -3,19 +3,19 @@ import { parseRetryAfter, retryDelay } from '../outbound/retry-delay.ts'
 import { withDeadline } from '../outbound/with-deadline.ts'
 import type { ContentAnswer, DocumentAnswer } from './copied-document.ts'
 
-/** The consumer API, as any consumer in any language would use it. */
+/** The consumer API, used as any consumer in any language would use it. */
 export interface ConsumerClientOptions {
   readonly server: string
   readonly key: string
   readonly aborted: AbortSignal
-  /** Hears when a server that is away, or too busy, is waited for, and when it is there again. */
+  /** Called when the client waits for a server that is away or too busy, and when it answers again. */
   readonly say: (line: string) => void
 }
 
 export class RefusedByServer extends Error {
   readonly status: number
   readonly code: string
-  /** What the server asked callers to wait. */
+  /** The wait that the server asked for. */
   readonly retryAfterMs: number | null
   constructor(status: number, code: string, message: string, retryAfterMs: number | null) {
     super(message)
@@ -25,7 +25,7 @@ export class RefusedByServer extends Error {
     this.retryAfterMs = retryAfterMs
   }
 
-  /** Whether trying again may help. */
+  /** Whether a retry may help. */
   get isPassing(): boolean {
     return this.status === 429 || this.status >= 500
   }
@@ -54,9 +54,11 @@ export type ExportLine =
   | { readonly type: 'error'; readonly code: string; readonly message: string }
 
 const pauses = { firstMs: 500, maxMs: 30_000 }
-/** To the last byte of an answer that is read as a whole: a page may be held for half a minute, and large texts take a while. */
+/**
+ * Until the last byte of an answer that is read as a whole: a page may be held for 30 s, and large texts take a while.
+ */
 const answersWithinMs = 300_000
-/** Ids that one batch-get takes, and events of a page. */
+/** Ids per batch-get, and events per page. */
 export const pageMax = 200
 
 const eventTypes = 'document.created,document.version.created,document.metrics.updated,document.updated,document.erased'
@@ -66,7 +68,7 @@ export class ConsumerClient {
   readonly #key: string
   readonly #aborted: AbortSignal
   readonly #say: (line: string) => void
-  /** Attempts in vain since something came. */
+  /** Failed attempts since the last received data. */
   #failures = 0
 
   constructor({ server, key, aborted, say }: ConsumerClientOptions) {
@@ -85,13 +87,13 @@ export class ConsumerClient {
     return this.#json(`/v1/changes?${new URLSearchParams(query)}`)
   }
 
-  /** At most as many as a page has events. */
+  /** Returns at most as many documents as a page has events. */
   async documents(ids: readonly string[]): Promise<FoundDocuments> {
     if (ids.length === 0) return { documents: [], missing: [] }
     return this.#json('/v1/documents/batch-get', { document_ids: ids })
   }
 
-  /** How many documents there are, about; null where the server cannot tell now. For a progress bar: it is not waited for. */
+  /** The approximate number of documents for a progress bar; null if the server cannot tell now. Not retried. */
   async documentCount(): Promise<number | null> {
     try {
       const response = await this.#send('/v1/values/dataset?limit=100', undefined, AbortSignal.timeout(5000))
@@ -105,8 +107,8 @@ export class ConsumerClient {
   }
 
   /**
-   * An export to its end, however often it breaks off: it goes on from the last checkpoint, and documents behind that
-   * come again.
+   * Reads an export to its end. If it breaks off, it continues from the last checkpoint, and documents after that are
+   * repeated.
    */
   async *export(from: string | null): AsyncGenerator<ExportLine> {
     let cursor = from
@@ -155,20 +157,20 @@ export class ConsumerClient {
         authorization: `Bearer ${this.#key}`,
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       },
-      // What is sent, the key with it, goes to the named server and nowhere else.
+      // Redirects are not followed: the body and the key go to the named server and nowhere else.
       redirect: 'error',
       signal,
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
   }
 
-  /** Throws what will not pass. */
+  /** Throws errors that a retry cannot fix. */
   async #pauseAfter(error: unknown): Promise<void> {
     this.#aborted.throwIfAborted()
     const refusal = error instanceof RefusedByServer ? error : null
     if (refusal !== null && !refusal.isPassing) throw refusal
     const pauseMs = retryDelay(++this.#failures, pauses, refusal?.retryAfterMs ?? null)
-    this.#say(`${this.#server}: ${troubleOf(error)}; asking again in ${Math.ceil(pauseMs / 1000)} s`)
+    this.#say(`${this.#server}: ${troubleOf(error)}; retrying in ${Math.ceil(pauseMs / 1000)} s`)
     await sleep(pauseMs, undefined, { signal: this.#aborted })
   }
 
@@ -196,12 +198,12 @@ async function refusalOf(response: Response): Promise<RefusedByServer> {
   const { status, statusText } = response
   const retryAfterMs = parseRetryAfter(response.headers.get('retry-after'))
   const said = await response.json().catch(() => null)
-  // A proxy between the two has words of its own.
+  // A proxy may answer with a text of its own.
   const { code = status, message = statusText } = (said ?? {}) as Readonly<Record<string, unknown>>
   return new RefusedByServer(status, String(code), String(message), retryAfterMs)
 }
 
-/** Of a connection that failed the system's code alone. */
+/** For a failed connection, only the system's code. */
 function troubleOf(error: unknown): string {
   if (error instanceof RefusedByServer) return `${error.status} ${error.code}: ${error.message}`
   const { cause, message } = error as Error

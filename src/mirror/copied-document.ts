@@ -1,6 +1,6 @@
 import { type Column, type CopiedDocument, columnNames, columns } from './copy.ts'
 
-/** A document as batch-get and the export give it; absent where it may not be read. */
+/** A document as batch-get and the export return it; a field that may not be read is absent. */
 export type DocumentAnswer = Readonly<Record<string, unknown>> & { readonly id: string }
 export interface ContentAnswer {
   readonly version_id: string
@@ -18,7 +18,7 @@ export function copiedDocument(document: DocumentAnswer, content: ContentAnswer 
   return documentOf((name) => values[name])
 }
 
-/** Of what a copy keeps in types of its own: moments, and JSON that is parsed. */
+/** Normalises values that a copy may keep in types of its own: times and parsed JSON. */
 export function documentOf(value: (name: Column) => unknown): CopiedDocument {
   return Object.fromEntries(columnNames.map((name) => [name, plain(name, value(name) ?? null)])) as CopiedDocument
 }
@@ -33,7 +33,7 @@ function plain(name: Column, value: unknown): string | number | null {
 export const differingFields = (a: CopiedDocument, b: CopiedDocument): Column[] =>
   columnNames.filter((name) => a[name] !== b[name])
 
-/** The same for the same content, in whatever order its fields came. */
+/** Gives the same text for the same content, in any order of fields. */
 export const canonicalJson = (value: unknown): string =>
   JSON.stringify(value, (_, one: unknown) =>
     typeof one === 'object' && one !== null && !Array.isArray(one)

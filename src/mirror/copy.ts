@@ -1,28 +1,32 @@
+import type { FieldsWith } from '../document/field-types.ts'
+import type { FieldKind } from '../document/fields.ts'
+import { answerRows } from '../document/rows.ts'
+
 /**
- * The port: a copy of what an application may read, wherever it is kept. A row is a document as batch-get gives it, with
- * the text of its current version; what may not be read is null.
+ * The port: a copy of the documents that an application may read. A row is a document as batch-get returns it, with the
+ * text of its current version. A field that may not be read is null.
  */
 export interface Copy {
-  /** How far it goes, as it was saved last; null for a copy that has nothing yet. */
+  /** The state that was saved last; null for an empty copy. */
   place(): Promise<Place | null>
-  /** All or nothing, on disk when it resolves: data, and how far it goes. */
+  /** Saves data and state together, all or nothing. Resolves once they are on disk. */
   save(step: SavedStep): Promise<void>
-  /** Documents in the order of their ids, from behind one. */
+  /** Documents in the order of their ids, after one. */
   after(id: string, most: number): Promise<readonly CopiedDocument[]>
   read(ids: readonly string[]): Promise<readonly CopiedDocument[]>
-  /** Changes that are saved together where there are many: more where a step costs more. */
+  /** How many changes to save together: more where a step is expensive. */
   readonly changesAtOnce: number
   close(): Promise<void>
 }
 
 export interface Place {
-  /** Whose copy it is, and a digest of what that application was entitled to when its export began. */
+  /** The application of the copy, and a digest of its entitlements when the export began. */
   readonly applicationId: string
   readonly entitlements: string
-  /** Of an export that is under way: where it goes on, and the last document before that. Null, and empty, at its start. */
+  /** For an export in progress: its next cursor, and the last document before it. Null and empty at the start. */
   readonly exportCursor: string | null
   readonly exportedThrough: string
-  /** Where the feed goes on; null while the export is not complete. */
+  /** The next cursor of the feed; null until the export is complete. */
   readonly changesCursor: string | null
 }
 
@@ -30,49 +34,44 @@ export interface SavedStep {
   readonly documents: readonly CopiedDocument[]
   readonly gone: readonly string[]
   /**
-   * `documents` are all there are behind one id and up to another: what else the copy has there goes. `through` is null
-   * for the rest of all ids.
+   * `documents` are all documents between two ids; the copy removes its other documents in that range. A `through` of
+   * null means the end.
    */
   readonly covers?: { readonly after: string; readonly through: string | null }
   readonly place: Place
 }
 
-/** In their order. Times are RFC 3339 texts here, and JSON is a text too; a copy may keep them in types of its own. */
-export const columns = {
-  id: 'text',
-  dataset_id: 'text',
-  source_platform: 'text',
-  external_id: 'text',
-  url: 'text',
-  title: 'text',
-  content_type: 'text',
-  language: 'text',
-  region: 'text',
+/** In table order. Times are RFC 3339 texts and JSON is text here; a copy may use types of its own. */
+const kinds = {
+  text: 'text',
   status: 'text',
-  current_version_id: 'text',
-  published_at: 'time',
-  created_at: 'time',
-  observed_at: 'time',
+  time: 'time',
+  integer: 'number',
+  number: 'number',
+  texts: 'json',
   author: 'json',
-  topics: 'json',
-  tags: 'json',
-  classifications: 'json',
-  score: 'number',
+  object: 'json',
+  numbers: 'json',
+  facts: 'json',
+} as const satisfies Readonly<Record<FieldKind, ColumnKind>>
+
+export const columns = {
+  ...Object.fromEntries(answerRows.map(({ name, kind }) => [name, kinds[kind]])),
   version_id: 'text',
   version_title: 'text',
   body: 'text',
-} as const satisfies Readonly<Record<string, ColumnKind>>
+} as Readonly<Record<Column, ColumnKind>>
 
 export type ColumnKind = 'text' | 'time' | 'json' | 'number'
-export type Column = keyof typeof columns
+export type Column = FieldsWith<'answer'> | 'version_id' | 'version_title' | 'body'
 export const columnNames = Object.keys(columns) as readonly Column[]
 
 export type CopiedDocument = { readonly [Name in Column]: Name extends 'id' ? string : string | number | null }
 
-/** Another mirror has written to the copy since this one looked. */
+/** Another mirror has written to the copy since this one read it. */
 export class NotAlone extends Error {
   constructor() {
-    super('another mirror keeps this copy: let one run alone')
+    super('another mirror writes to this copy: stop one of them')
     this.name = 'NotAlone'
   }
 }

@@ -1,108 +1,137 @@
 import { hash } from 'node:crypto'
 import { type Account, type ChangePage, type ConsumerClient, pageMax, RefusedByServer } from './consumer-client.ts'
 import { canonicalJson, copiedDocument } from './copied-document.ts'
-import type { CopiedDocument, Copy, Place } from './copy.ts'
+import { type CopiedDocument, type Copy, columnNames, type Place } from './copy.ts'
+import { type CopyEvent, type CopyState, type Pending, pendingOf, stateAfter, stateAt } from './keep-copy-state.ts'
 
 /**
- * Keeps a copy equal to what the server has: an export, then the feed from where it began.
+ * Keeps a copy equal to the server: an export, then the feed from where the export began. `keep-copy-state.ts` has the
+ * states and transitions.
  *
- *   no place, or another beginning is needed -> export, a checkpoint after the other -> follow, a page after the other
- *
- * Each step is saved with the place that it leads to, in one transaction: whenever this is killed, it goes on from the
- * last step, and what comes again changes nothing. The export is begun anew
- *   - where the feed no longer has what came after the place (410), or the server does not know the cursor (400),
- *   - where the application is entitled to something else than when its export began: that makes no event.
- * An export that is begun anew replaces the copy piece by piece, in the order of ids: readers of the copy never find it empty.
+ * Each step is saved with the `Place` that it leads to, in one transaction. If the process is killed, it continues from
+ * the last step, and repeated documents change nothing. A restarted export replaces the copy range by range in the
+ * order of ids, so readers never find it empty.
  */
 export interface Mirror {
-  readonly client: ConsumerClient
+  readonly client: Pick<ConsumerClient, 'account' | 'changes' | 'documents' | 'documentCount' | 'export'>
   readonly copy: Copy
-  readonly tell: (news: MirrorNews) => void
+  readonly tell: (report: MirrorProgress) => void
 }
 
-export type MirrorNews =
+export type MirrorProgress =
   | { readonly about: 'export'; readonly documents: number; readonly total: number | null }
-  | { readonly about: 'anew'; readonly why: string }
+  | { readonly about: 'restart'; readonly why: string }
   | { readonly about: 'follow'; readonly events: number; readonly behindMs: number }
   | { readonly about: 'in step' }
 
-/** Bytes of text that are held before they are saved, though no checkpoint has come. */
+/** Bytes of text to hold before saving without a checkpoint. */
 const heldBytesMax = 8 * 1024 * 1024
 const waitSeconds = 30
-/** How often is asked what the application is entitled to. */
+/** How often to read the entitlements of the application. */
 const entitlementsEveryMs = 30_000
 
-/** Until the copy is in step, or, when not `once`, until the client's signal aborts it. */
-export async function keepCopy({ client, copy, tell }: Mirror, once: boolean): Promise<void> {
-  const account = await client.account()
-  let place = (await copy.place()) ?? begin(account)
+/** Runs until the copy is complete, or, if not `once`, until the client's signal aborts it. */
+export async function keepCopy(mirror: Mirror, once: boolean): Promise<void> {
+  const account = await mirror.client.account()
+  const place = (await mirror.copy.place()) ?? begin(account)
   if (place.applicationId !== account.application_id) {
     throw new Error(
-      `this is the copy of application ${place.applicationId}, and the key is of ${account.application_id}: name another copy`,
+      `this copy belongs to application ${place.applicationId}, and the key is of ${account.application_id}: name another copy`,
     )
   }
-  let askedAt = Date.now()
-  let events = 0
-  /** What was read and is not saved yet, with the place that it leads to. */
-  const pending = new Map<string, CopiedDocument | null>()
-  /** Begun again for this reason, and nothing was read from the feed since: it would be so again. */
-  let doubted = false
-  const anew = (why: string, from: Account): void => {
-    tell({ about: 'anew', why })
-    pending.clear()
-    place = begin(from)
+  await new CopyKeeper(mirror, place, once).run(account)
+}
+
+/** Sends the requests that a state needs, and saves the answers. */
+class CopyKeeper {
+  readonly #mirror: Mirror
+  readonly #once: boolean
+  #state: CopyState
+  /** Events read from the feed since the start. */
+  #events = 0
+
+  constructor(mirror: Mirror, place: Place, once: boolean) {
+    this.#mirror = mirror
+    this.#once = once
+    this.#state = stateAt(place, Date.now())
   }
-  const isEntitled = async (): Promise<boolean> => {
-    const now = await client.account()
-    askedAt = Date.now()
-    if (digestOf(now) === place.entitlements) return true
-    anew('the application is entitled to something else', now)
-    return false
-  }
-  if (place.entitlements !== digestOf(account)) anew('the application is entitled to something else', account)
-  for (;;) {
-    try {
-      if (place.changesCursor === null) place = await exportFrom(place)
-      const page = await client.changes(place.changesCursor!, once ? 0 : waitSeconds)
-      doubted = false
-      place = { ...place, changesCursor: page.next_cursor }
-      for (const [id, document] of await nowOf(page)) pending.set(id, document)
-      const isFull = page.items.length === pageMax
-      if (isFull && pending.size < copy.changesAtOnce) continue
-      // After an empty page too: cursors age, and this one is as young as can be.
-      await copy.save({
-        documents: [...pending.values()].filter((one) => one !== null),
-        gone: [...pending.keys()].filter((id) => pending.get(id) === null),
-        place,
-      })
-      pending.clear()
-      if (page.items.length > 0) {
-        events += page.items.length
-        tell({ about: 'follow', events, behindMs: Date.now() - Date.parse(page.items.at(-1)!.ingested_at) })
+
+  async run(account: Account): Promise<void> {
+    this.#checkEntitlements(account)
+    while (this.#state.kind !== 'ended') {
+      try {
+        await this.#step(this.#state)
+      } catch (error) {
+        if (!(error instanceof RefusedByServer) || !['cursor_expired', 'invalid_cursor'].includes(error.code))
+          throw error
+        if (this.#state.wasRefused) throw error
+        this.#restart(error.message, await this.#mirror.client.account(), true)
       }
-      const isDue = page.items.length === 0 || Date.now() - askedAt >= entitlementsEveryMs
-      if (isDue && !(await isEntitled())) continue
-      if (page.items.length > 0) continue
-      tell({ about: 'in step' })
-      if (once) return
-    } catch (error) {
-      if (!(error instanceof RefusedByServer) || !['cursor_expired', 'invalid_cursor'].includes(error.code)) throw error
-      if (doubted) throw error
-      doubted = true
-      anew(error.message, await client.account())
     }
   }
 
-  /** The documents that a page names, as they are now; null where they are no more. */
-  async function nowOf(page: ChangePage): Promise<[string, CopiedDocument | null][]> {
-    const { documents, missing } = await client.documents([...new Set(page.items.map((one) => one.document_id))])
-    return [
-      ...documents.map((one): [string, CopiedDocument] => [one.id, copiedDocument(one, one.content)]),
-      ...missing.map((id): [string, null] => [id, null]),
-    ]
+  async #step(state: CopyState): Promise<void> {
+    if (state.kind === 'exporting') this.#apply({ type: 'exported', place: await this.#exportFrom(state.place) })
+    else if (state.kind === 'in_step' && this.#once) this.#apply({ type: 'ended' })
+    else await this.#followFrom(state.place)
   }
 
-  async function exportFrom(from: Place): Promise<Place> {
+  /** Reads a page of the feed. It is saved at once, or together with the next pages if many events wait. */
+  async #followFrom({ changesCursor }: Place): Promise<void> {
+    const { client, copy, tell } = this.#mirror
+    const page = await client.changes(changesCursor!, this.#once ? 0 : waitSeconds)
+    const hasEvents = page.items.length > 0
+    this.#apply({ type: 'read', cursor: page.next_cursor, documents: await this.#nowOf(page) })
+    const pending = pendingOf(this.#state)
+    if (page.items.length === pageMax && pending.size < copy.changesAtOnce) return
+    // Also after an empty page: cursors expire, and this one is the newest.
+    await copy.save({
+      documents: [...pending.values()].filter((one) => one !== null),
+      gone: [...pending.keys()].filter((id) => pending.get(id) === null),
+      place: this.#state.place,
+    })
+    this.#apply({ type: 'saved' })
+    if (hasEvents) {
+      this.#events += page.items.length
+      const behindMs = Date.now() - Date.parse(page.items.at(-1)!.ingested_at)
+      tell({ about: 'follow', events: this.#events, behindMs })
+    }
+    const isDue = !hasEvents || Date.now() - this.#state.checkedAtMs >= entitlementsEveryMs
+    if (isDue && !this.#checkEntitlements(await client.account())) return
+    if (hasEvents) return
+    this.#apply({ type: 'caught_up' })
+    tell({ about: 'in step' })
+  }
+
+  /** Restarts the export if the entitlements or the copied fields have changed, because that creates no event. */
+  #checkEntitlements(account: Account): boolean {
+    const isSame = digestOf(account) === this.#state.place.entitlements
+    if (!isSame) this.#restart('the entitlements of the application or the copied fields have changed', account, false)
+    else if (this.#state.kind === 'following') this.#apply({ type: 'entitled', nowMs: Date.now() })
+    return isSame
+  }
+
+  #restart(why: string, account: Account, isRefused: boolean): void {
+    this.#mirror.tell({ about: 'restart', why })
+    this.#apply({ type: 'restarted', place: begin(account), isRefused, nowMs: Date.now() })
+  }
+
+  /** The current state of the documents on a page; null for those that no longer exist. */
+  async #nowOf(page: ChangePage): Promise<Pending> {
+    const ids = [...new Set(page.items.map((one) => one.document_id))]
+    const { documents, missing } = await this.#mirror.client.documents(ids)
+    return new Map([
+      ...documents.map((one): [string, CopiedDocument] => [one.id, copiedDocument(one, one.content)]),
+      ...missing.map((id): [string, null] => [id, null]),
+    ])
+  }
+
+  #apply(event: CopyEvent): void {
+    this.#state = stateAfter(this.#state, event)
+  }
+
+  async #exportFrom(from: Place): Promise<Place> {
+    const { client, copy, tell } = this.#mirror
     const total = from.exportCursor === null ? await client.documentCount() : null
     let reached = from
     let held: CopiedDocument[] = []
@@ -120,8 +149,8 @@ export async function keepCopy({ client, copy, tell }: Mirror, once: boolean): P
     }
     for await (const line of client.export(from.exportCursor)) {
       if (line.type === 'start') {
-        // What came behind the last checkpoint of an answer that broke off comes again, and has to: where there was no
-        // checkpoint yet, the export begins at a later place of the feed, which tells nothing of what changed before.
+        // Documents after the last checkpoint of a broken answer are repeated, and must be: without a checkpoint the
+        // export starts at a later position of the feed, which does not have the changes before it.
         documents -= held.length
         held = []
         heldBytes = 0
@@ -153,8 +182,11 @@ const begin = (account: Account): Place => ({
   changesCursor: null,
 })
 
-/** Of what may be read, whatever the entries are called and in whatever order they stand. */
+/**
+ * A digest of the entitlements, regardless of entry names and order, and of the fields that this version copies: a field
+ * that an earlier version left out makes no event, so the export has to bring it.
+ */
 const digestOf = ({ entitlements }: Account): string => {
   const entries = entitlements.map(({ entitlement_id: _, ...entry }) => canonicalJson(entry))
-  return hash('sha256', canonicalJson(entries.sort()), 'base64url')
+  return hash('sha256', canonicalJson([entries.sort(), columnNames]), 'base64url')
 }

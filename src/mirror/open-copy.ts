@@ -1,6 +1,6 @@
 import type { Copy } from './copy.ts'
 
-/** The kinds of copies: a database, a file, or a folder. Each loads its own library alone. */
+/** Opens a database, a file or a folder. Each kind loads only its own library. */
 export async function openCopy(to: string): Promise<Copy> {
   if (/^postgres(ql)?:\/\//.test(to)) return (await import('./postgres-copy.ts')).PostgresCopy.open(to)
   if (/\.(sqlite3?|db)$/.test(to)) return new (await import('./sqlite-copy.ts')).SqliteCopy(to)

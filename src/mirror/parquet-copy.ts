@@ -1,7 +1,8 @@
-import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { mkdir, open, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parquetReadObjects } from 'hyparquet'
 import { type BasicType, parquetWriteBuffer } from 'hyparquet-writer'
+import { readRegular, readRegularText } from '../platform/regular-file.ts'
 import { documentOf } from './copied-document.ts'
 import {
   type Column,
@@ -16,18 +17,18 @@ import {
 } from './copy.ts'
 
 /**
- * A folder of Parquet files, each with the documents of a range of ids, and `manifest.json`, which names them. A file is
- * never changed: a step writes those anew whose ranges it touches, then puts another manifest in the place of the one
- * before, and only then removes what that one named alone. So a crash leaves the copy as it was before the step or after
- * it; files that no manifest names are removed by the next step. A document is in one file only, and what is gone is in none.
+ * A folder of Parquet files, each with the documents of a range of ids, and `manifest.json`, which lists them. Files
+ * are immutable. A step writes new files for the ranges it touches, then replaces the manifest, and only then removes
+ * files that only the old manifest listed. So a crash leaves the copy as it was before or after the step, and the next
+ * step removes files that no manifest lists. Each document is in one file only, and a deleted one is in none.
  *
- * A step costs a file of up to 2,000 documents for each range that it touches, so that many changes are saved together.
+ * A step costs a file of up to 2,000 documents for each range that it touches, so many changes are saved together.
  */
 interface Manifest {
   readonly format: 1
   readonly revision: number
   readonly place: Place | null
-  /** In the order of ids, none of them empty. */
+  /** In the order of ids; no file is empty. */
   readonly files: readonly RangeFile[]
 }
 
@@ -39,7 +40,7 @@ interface RangeFile {
 }
 
 const manifestName = 'manifest.json'
-/** A file of more is written as several of half as many. */
+/** A larger file is split into files of half the limit. */
 const fileLimits = { documents: 2000, textLength: 32 * 1024 * 1024 }
 
 const types: Readonly<Record<ColumnKind, BasicType>> = {
@@ -63,7 +64,7 @@ export class ParquetCopy implements Copy {
     await mkdir(folder, { recursive: true })
     const manifest = await readManifest(folder)
     if (manifest === null && (await readdir(folder)).some((name) => !isOurs(name))) {
-      throw new Error(`${folder} cannot be a copy: it holds something else`)
+      throw new Error(`${folder} cannot be a copy: it holds other data`)
     }
     return new ParquetCopy(folder, manifest ?? { format: 1, revision: 0, place: null, files: [] })
   }
@@ -85,7 +86,7 @@ export class ParquetCopy implements Copy {
     const files: RangeFile[] = []
     const ids = [...changes.keys()].sort()
     const ends = before.files.map((_, i) => before.files[i + 1]?.first ?? null)
-    // What comes before the first file is of the first, what comes after the last is of the last.
+    // Ids before the first file belong to the first, ids after the last one to the last.
     const ranges =
       before.files.length === 0 ? [{ file: null, end: null }] : before.files.map((file, i) => ({ file, end: ends[i]! }))
     let next = 0
@@ -124,7 +125,7 @@ export class ParquetCopy implements Copy {
     for (const file of this.#manifest.files) {
       if (file.last <= id) continue
       found.push(...(await this.#read(file)).filter((one) => one.id > id))
-      // Whole files, so that none is read twice.
+      // Takes whole files, so that none is read twice.
       if (found.length >= most) break
     }
     return found
@@ -142,7 +143,7 @@ export class ParquetCopy implements Copy {
   async close(): Promise<void> {}
 
   async #read({ name }: RangeFile): Promise<CopiedDocument[]> {
-    const bytes = await readFile(join(this.#folder, name))
+    const bytes = await readRegular(join(this.#folder, name))
     const file = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength)
     const rows = await parquetReadObjects({ file })
     return rows.map((row) => documentOf((column) => row[column]))
@@ -171,7 +172,9 @@ function typed(column: Column, value: string | number | null): unknown {
   return columns[column] === 'json' ? JSON.parse(String(value)) : value
 }
 
-/** One file's rows, or several of about half as many where it would have too many: the next changes have room then. */
+/**
+ * The rows of one file, or of several half-full ones if there are too many, so that there is room for the next changes.
+ */
 function* parts(rows: readonly CopiedDocument[]): Generator<readonly CopiedDocument[]> {
   const isLarge = (count: number, length: number): boolean =>
     count > fileLimits.documents || length > fileLimits.textLength
@@ -195,14 +198,14 @@ function* parts(rows: readonly CopiedDocument[]): Generator<readonly CopiedDocum
 
 async function readManifest(folder: string): Promise<Manifest | null> {
   try {
-    return JSON.parse(await readFile(join(folder, manifestName), 'utf8'))
+    return JSON.parse(await readRegularText(join(folder, manifestName)))
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
     throw new Error(`${join(folder, manifestName)} cannot be read: ${(error as Error).message}`, { cause: error })
   }
 }
 
-/** The whole file or none: it gets its name once it is on disk, and the folder is brought to disk with it. */
+/** Writes a whole file or none: it is renamed once it is on disk, and then the folder is synced. */
 async function writeDurably(folder: string, name: string, content: string | Uint8Array): Promise<void> {
   const path = join(folder, name)
   const file = await open(`${path}.new`, 'w', 0o600)

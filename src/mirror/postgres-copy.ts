@@ -5,7 +5,7 @@ import { type CopiedDocument, type Copy, columnNames, columns, NotAlone, type Pl
 const types = { text: 'text', time: 'timestamptz', json: 'jsonb', number: 'double precision' } as const
 const connectsWithinMs = 10_000
 
-/** Tables `document` and `place` of the schema tidemark_mirror: whatever else the database has is left alone. */
+/** Tables `document` and `place` of the schema tidemark_mirror. Everything else in the database is left alone. */
 export class PostgresCopy implements Copy {
   readonly changesAtOnce = 200
   readonly #client: Client
@@ -22,7 +22,7 @@ export class PostgresCopy implements Copy {
       keepAlive: true,
       application_name: 'tidemark mirror',
     })
-    // A connection that breaks while nothing is asked is told by the next query.
+    // The next query reports a connection that breaks while idle.
     client.on('error', () => {})
     try {
       await client.connect()
@@ -90,16 +90,18 @@ export class PostgresCopy implements Copy {
   }
 }
 
+/** A copy that an older version made gets the columns that it lacks. */
 const tables = `
   create schema if not exists tidemark_mirror;
   create table if not exists tidemark_mirror.document (
     ${columnNames.map((name) => `${name} ${types[columns[name]]}${name === 'id' ? ' collate "C" primary key' : ''}`).join()}
   );
+  ${columnNames.map((name) => `alter table tidemark_mirror.document add column if not exists ${name} ${types[columns[name]]};`).join('')}
   create table if not exists tidemark_mirror.place (
     one integer primary key check (one = 1), revision integer not null, place json not null
   )`
 
-/** A list for each column. */
+/** One array per column. */
 const putDocuments = `
   insert into tidemark_mirror.document (${columnNames.join()})
   select * from unnest(${columnNames.map((name, i) => `$${i + 1}::${types[columns[name]]}[]`).join()})

@@ -2,13 +2,13 @@ import { existsSync, statSync } from 'node:fs'
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import { type CopiedDocument, type Copy, columnNames, columns, NotAlone, type Place, type SavedStep } from './copy.ts'
 
-/** In the head of the file: "Tide". A file without it is not ours to write to. */
+/** The application id in the header of the file: "Tide". A file without it belongs to another program. */
 const applicationId = 0x54696465
 const busyTimeoutMs = 10_000
 
 const types = { text: 'text', time: 'text', json: 'text', number: 'real' } as const
 
-/** Tables `document` and `place` of a SQLite file. Others may read it at any time. */
+/** Tables `document` and `place` of a SQLite file. Other processes may read it at any time. */
 export class SqliteCopy implements Copy {
   readonly changesAtOnce = 200
   readonly #db: DatabaseSync
@@ -18,9 +18,11 @@ export class SqliteCopy implements Copy {
     const isThere = existsSync(path) && statSync(path).size > 0
     this.#db = new DatabaseSync(path, { timeout: busyTimeoutMs })
     try {
-      if (isThere && this.#pragma('application_id') !== applicationId) throw new Error('it holds something else')
+      if (isThere && this.#pragma('application_id') !== applicationId) throw new Error('it holds other data')
       this.#db.exec('pragma journal_mode = wal; pragma synchronous = full; pragma secure_delete = on')
-      this.#db.exec(`begin immediate; pragma application_id = ${applicationId}; ${tables}; commit`)
+      this.#db.exec(`begin immediate; pragma application_id = ${applicationId}; ${tables}`)
+      this.#addColumns()
+      this.#db.exec('commit')
     } catch (error) {
       this.#db.close()
       throw new Error(`${path} cannot be a copy: ${(error as Error).message}`, { cause: error })
@@ -61,7 +63,7 @@ export class SqliteCopy implements Copy {
       throw error
     }
     this.#revision++
-    // What is gone is overwritten in the file, and must not stay in the log beside it.
+    // `secure_delete` overwrites deleted rows in the file, and they must not stay in the write-ahead log.
     if (gone.length > 0) db.exec('pragma wal_checkpoint(truncate)')
   }
 
@@ -80,6 +82,19 @@ export class SqliteCopy implements Copy {
   #select(which: string, ...values: SQLInputValue[]): readonly CopiedDocument[] {
     const rows = this.#db.prepare(`select ${columnNames.join()} from document ${which}`).all(...values)
     return rows as unknown as CopiedDocument[]
+  }
+
+  /** A copy that an older version made lacks those of later fields. */
+  #addColumns(): void {
+    const there = new Set(
+      this.#db
+        .prepare("select name from pragma_table_info('document')")
+        .all()
+        .map(({ name }) => name),
+    )
+    for (const name of columnNames) {
+      if (!there.has(name)) this.#db.exec(`alter table document add column ${name} ${types[columns[name]]}`)
+    }
   }
 
   #pragma(name: string): number {

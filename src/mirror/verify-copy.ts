@@ -4,7 +4,7 @@ import type { CopiedDocument, Copy } from './copy.ts'
 
 export interface Difference {
   readonly id: string
-  /** `missing`: the copy does not have it. `superfluous`: the server does not have it, or not for this application. */
+  /** `missing`: the copy lacks it. `superfluous`: the server does not have it, or not for this application. */
   readonly what: 'missing' | 'superfluous' | 'other'
   readonly fields: readonly string[]
 }
@@ -12,21 +12,22 @@ export interface Difference {
 export interface VerifyParts {
   readonly client: ConsumerClient
   readonly copy: Copy
-  /** Brings the copy in step. */
+  /** Updates the copy. */
   readonly follow: () => Promise<void>
   readonly differs: (difference: Difference) => void
   readonly tell: (documents: number) => void
 }
 
-/** Of a document that is changed again and again no look finds both sides the same. */
+/** A document that keeps changing may differ in every check. */
 const looks = 3
 const portion = 1000
 
 /**
- * Compares a copy that is in step, field by field, with a new export. The server goes on meanwhile: what differs is
- * looked at again, first on the server, then in the copy once it has followed; what still differs does so.
+ * Compares an up-to-date copy, field by field, with a new export. The server keeps changing meanwhile, so documents
+ * that differ are checked again, first on the server, then in the updated copy. Only documents that still differ are
+ * reported.
  *
- * Returns how many documents are equal.
+ * Returns the number of equal documents.
  */
 export async function verifyCopy(parts: VerifyParts): Promise<{ readonly equal: number; readonly different: number }> {
   const { client, copy, tell } = parts
@@ -48,7 +49,7 @@ export async function verifyCopy(parts: VerifyParts): Promise<{ readonly equal: 
   for await (const line of client.export(null)) {
     if (line.type !== 'document') continue
     const theirs = copiedDocument(line.document, line.content)
-    // It came already, before the answer broke off.
+    // It was already received before the answer broke off.
     if (theirs.id <= last) continue
     last = theirs.id
     while (!ours.done && ours.value.id < theirs.id) {
@@ -89,7 +90,7 @@ async function lookAgain({ client, copy, follow, differs }: VerifyParts, ids: re
     for (const id of differing.keys()) {
       const difference = compare(id, ours.get(id), theirs.get(id))
       if (difference !== null) still.set(id, difference)
-      // On neither side is equal too, and no document.
+      // Missing on both sides counts as equal, but not as a document.
       else if (ours.has(id)) equal++
     }
     differing = still

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import type { CredentialKind } from '../access/credential-kinds.ts'
 import type { Role } from '../access/roles.ts'
-import { formatOptionalTime, formatTime } from '../time.ts'
+import { formatOptionalTime, formatTime } from '../platform/time.ts'
 import type { Application, Classification, Collector, Dataset, EmbeddingProfile, Key } from './operator-store.ts'
 import type {
   ApplicationAnswer,
@@ -13,7 +13,7 @@ import type {
   TokenAnswer,
 } from './schemas.ts'
 
-/** Records of the store in the words of the admin API. */
+/** Turns records of the store into responses of the admin API. */
 export const datasetAnswer = (dataset: Dataset): Static<typeof DatasetAnswer> => ({
   dataset_id: dataset.datasetId,
   name: dataset.name,

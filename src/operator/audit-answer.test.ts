@@ -20,7 +20,7 @@ test('the JSON of an operator is left as it is', () => {
   assert.deepEqual(auditAnswer({ ...line, detail: { labelSchema } }).detail, { label_schema: labelSchema })
 })
 
-test('what happens to an admin token has a kind of its own', () => {
+test('actions on an admin token have a kind of their own', () => {
   const actionOf = (action: string, target: string): string => auditAnswer({ ...line, action, target }).action
   assert.equal(actionOf('key.create', 'tok_1'), 'admin_token.create')
   assert.equal(actionOf('key.revoke', 'tok_1'), 'admin_token.revoke')

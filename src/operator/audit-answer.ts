@@ -1,9 +1,9 @@
 import type { Static } from 'typebox'
-import { formatTime } from '../time.ts'
+import { formatTime } from '../platform/time.ts'
 import type { AuditLine } from './operator-store.ts'
 import type { AuditAnswer } from './schemas.ts'
 
-/** Entries are kept with the names and times that the code has; here they get those of the API, however old they are. */
+/** Entries are stored with the names and times of the code. This gives them those of the API, however old they are. */
 export const auditAnswer = (line: AuditLine): Static<typeof AuditAnswer> => ({
   audit_id: line.auditId,
   at: formatTime(line.at),
@@ -13,7 +13,7 @@ export const auditAnswer = (line: AuditLine): Static<typeof AuditAnswer> => ({
   detail: detailOf(line.detail),
 })
 
-/** An admin token is kept among the keys. */
+/** Admin tokens are stored with the keys. */
 const actionOf = ({ action, target }: AuditLine): string =>
   target.startsWith('tok_') ? action.replace(/^key\./, 'admin_token.') : action
 
@@ -21,9 +21,9 @@ const detailOf = (detail: Readonly<Record<string, unknown>>): Record<string, unk
   Object.fromEntries(Object.entries(detail).map(([name, value]) => [snakeCase(name), inApiForm(name, value)]))
 
 function inApiForm(name: string, value: unknown): unknown {
-  // It is the operator's own JSON.
+  // The operator's own JSON stays unchanged.
   if (name === 'labelSchema') return value
-  // What an erasure goes by: the name of a field too.
+  // The selection of an erasure is the name of a field, too.
   if (name === 'by' && typeof value === 'string') return snakeCase(value)
   if (name.endsWith('At') && typeof value === 'number') return formatTime(value)
   if (Array.isArray(value)) return value.map((one) => inApiForm('', one))

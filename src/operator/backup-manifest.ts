@@ -1,20 +1,21 @@
 import { createHash, hash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
-import { readFile, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import { adminTokenFile, artifactEnding, artifactFolder, storeFile } from '../data-folder.ts'
-import { isId } from '../ids.ts'
-import { formatTime, parseTime } from '../time.ts'
+import { adminTokenFile, artifactEnding, artifactFolder, storeFile } from '../platform/data-folder.ts'
+import { fileFault } from '../platform/file-fault.ts'
+import { isId } from '../platform/ids.ts'
+import { openRegular, readRegularText } from '../platform/regular-file.ts'
+import { formatTime, parseTime } from '../platform/time.ts'
 
 /**
- * A backup is a folder: `manifest.json`, which names every other file with its size and checksum, and
+ * A backup is a folder: `manifest.json`, which lists every other file with its size and checksum, and
  *
  *   tidemark.sqlite              the store
- *   admin-token.sha256           the hash of the admin token, where one is kept in the data folder
+ *   admin-token.sha256           the hash of the admin token, if the data folder has one
  *   artifacts/ARTIFACT.parquet   results of analysis runs
  *
- * The search index is no part of it: it is made anew from the store, vectors included, when the server next starts.
+ * The search index is not included: the server rebuilds it from the store, with the vectors, when it next starts.
  */
 export interface BackupManifest {
   readonly format: 1
@@ -23,13 +24,13 @@ export interface BackupManifest {
   readonly made_at: string
   /** The number of the store's newest migration. */
   readonly schema: number
-  /** Rows of the store, for people to look at. */
+  /** Row counts of the store, for information. */
   readonly counts: Readonly<Record<string, number>>
   readonly files: readonly BackupFile[]
 }
 
 export interface BackupFile {
-  /** Inside the backup, with slashes. */
+  /** The path within the backup, with slashes. */
   readonly path: string
   readonly bytes: number
   readonly sha256: string
@@ -40,7 +41,7 @@ export const manifestFile = 'manifest.json'
 export const backupName = (madeAt: number): string =>
   `tidemark-backup-${formatTime(madeAt).slice(0, 19).replaceAll(':', '-')}Z`
 
-/** When the backup of that name was made; null for what is not the name of one. */
+/** The time of the backup with that name; null if it is not a name of a backup. */
 export function backupTimeOf(name: string): number | null {
   const found = /^tidemark-backup-(\d{4}-\d\d-\d\dT)(\d\d)-(\d\d)-(\d\d)Z$/.exec(name)
   return found === null ? null : parseTime(`${found[1]}${found[2]}:${found[3]}:${found[4]}Z`)
@@ -48,7 +49,7 @@ export function backupTimeOf(name: string): number | null {
 
 export const artifactPath = (artifactId: string): string => `${artifactFolder}/${artifactId}${artifactEnding}`
 
-/** How far a backup or a restore has come, in bytes; `total` is null where it cannot be known. */
+/** The progress of a backup or a restore in bytes; `total` is null if unknown. */
 export interface BackupProgress {
   readonly step:
     | 'copying the store'
@@ -65,12 +66,12 @@ export interface BackupProgress {
 
 export type Report = (progress: BackupProgress) => void
 
-/** Why a backup or a restore is not made, in a sentence for the operator. */
+/** Why a backup or a restore is not possible, as a sentence for the operator. */
 export class BackupError extends Error {}
 
 const checksumOf = (manifest: BackupManifest): string => hash('sha256', JSON.stringify(manifest))
 
-/** With a checksum of itself. */
+/** The manifest with a checksum of itself. */
 export function manifestText(manifest: BackupManifest): string {
   return `${JSON.stringify({ ...manifest, checksum: checksumOf(manifest) }, null, 2)}\n`
 }
@@ -78,16 +79,14 @@ export function manifestText(manifest: BackupManifest): string {
 export const manifestPath = (folder: string): string => join(folder, manifestFile)
 
 export async function readManifest(folder: string): Promise<BackupManifest> {
-  const text = await readFile(manifestPath(folder), 'utf8').catch((error: NodeJS.ErrnoException) => {
+  const text = await readRegularText(manifestPath(folder)).catch((error: NodeJS.ErrnoException) => {
     throw new BackupError(
       error.code === 'ENOENT' || error.code === 'ENOTDIR'
         ? `${folder} is not a backup: it has no ${manifestFile}`
-        : `${manifestPath(folder)} cannot be read (${error.code})`,
+        : `${manifestPath(folder)}: ${fileFault(error)}`,
     )
   })
-  const damaged = new BackupError(
-    `the backup is damaged: its ${manifestFile} is not as it was written; use another one`,
-  )
+  const damaged = new BackupError(`the backup is damaged: its ${manifestFile} has changed; use another one`)
   let read: BackupManifest & { checksum?: unknown }
   try {
     read = JSON.parse(text)
@@ -108,16 +107,16 @@ export async function readManifest(folder: string): Promise<BackupManifest> {
   return manifest
 }
 
-/** What is not a name of ours never becomes a path. */
+/** Only known names become paths. */
 const isOurs = (path: string): boolean => path === storeFile || path === adminTokenFile || artifactIdOf(path) !== null
 
-/** The artifact whose file this is; null for other files. */
+/** The artifact of this file; null for other files. */
 export function artifactIdOf(path: string): string | null {
   const artifactId = path.slice(artifactFolder.length + 1, -artifactEnding.length)
   return isId('art', artifactId) && path === artifactPath(artifactId) ? artifactId : null
 }
 
-/** Reads every file of a backup and throws at the first that is not what the manifest says. */
+/** Reads every file of a backup. Throws at the first that does not match the manifest. */
 export async function checkFiles(folder: string, manifest: BackupManifest, report: Report): Promise<void> {
   const total = totalBytes(manifest)
   let done = 0
@@ -136,7 +135,7 @@ export async function checkFiles(folder: string, manifest: BackupManifest, repor
           })
         : null
     if (sha256 !== file.sha256) {
-      throw new BackupError(`the backup is damaged: ${file.path} is not as it was written; use another one`)
+      throw new BackupError(`the backup is damaged: ${file.path} has changed; use another one`)
     }
   }
 }
@@ -145,7 +144,8 @@ export const totalBytes = ({ files }: BackupManifest): number => files.reduce((s
 
 export async function sha256Of(path: string, read: (bytes: number) => void = () => {}): Promise<string> {
   const digest = createHash('sha256')
-  await pipeline(createReadStream(path, { highWaterMark: 1 << 20 }), async (pieces) => {
+  const file = await openRegular(path)
+  await pipeline(file.createReadStream({ highWaterMark: 1 << 20 }), async (pieces) => {
     for await (const piece of pieces as AsyncIterable<Buffer>) {
       digest.update(piece)
       read(piece.length)

@@ -1,21 +1,19 @@
-import type { Measures } from '../measures.ts'
-import { readBackupNote } from './backup-note.ts'
+import type { Measures } from '../platform/measures.ts'
+import { type BackupNote, newerNote, readBackupNote } from './backup-note.ts'
 
-/** How old what could be restored is. Of a store that others back up nothing is known here. */
-export function measureBackups(measures: Measures, dataDir: string): void {
+/** Reports the age of the last backup, made by `tidemark backup` or by a tool that calls `tidemark backup record`. */
+export function measureBackups(measures: Measures, dataDir: string, recorded: () => Promise<BackupNote>): void {
   measures.gauges(
     {
-      tidemark_backup_age_seconds:
-        'Since the last backup that tidemark backup has made; absent where it has made none.',
-      tidemark_backup_failed:
-        '1 where the last attempt of tidemark backup failed, else 0; absent where there was none.',
+      tidemark_backup_age_seconds: 'Age of the last backup that was made or recorded; absent if there was none.',
+      tidemark_backup_failed: '1 if the last backup failed, 0 if not; absent if there was none.',
     },
     async () => {
-      const note = await readBackupNote(dataDir)
-      const { madeAt = null, failedAt = null } = note ?? {}
+      const { madeAt, failedAt } = newerNote(await readBackupNote(dataDir), await recorded())
+      const isKnown = madeAt !== null || failedAt !== null
       return {
         tidemark_backup_age_seconds: madeAt === null ? null : (Date.now() - madeAt) / 1000,
-        tidemark_backup_failed: note === null ? null : Number(failedAt !== null),
+        tidemark_backup_failed: isKnown ? Number(failedAt !== null) : null,
       }
     },
   )

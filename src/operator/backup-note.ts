@@ -1,25 +1,26 @@
 import { randomUUID } from 'node:crypto'
-import { readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { backupNoteFile } from '../data-folder.ts'
-import { giveToOwner } from '../give-to-owner.ts'
-import { formatOptionalTime, parseKnownTime } from '../time.ts'
+import { backupNoteFile } from '../platform/data-folder.ts'
+import { giveToOwner } from '../platform/folders.ts'
+import { readRegularText } from '../platform/regular-file.ts'
+import { formatOptionalTime, parseKnownTime } from '../platform/time.ts'
 
 /**
- * What became of the backups of a data folder, wherever they are kept. Who makes one writes it down there, because the
- * server that tells of it in its metrics is another process and does not know where they are.
+ * The results of the backups of a data folder, wherever they are stored. Every backup writes them there, because the
+ * server that reports them in its metrics is another process and does not know where the backups are.
  */
 export interface BackupNote {
-  /** The moment that the last one that was made is of. */
+  /** The time of the last successful backup. */
   readonly madeAt: number | null
-  /** Of the attempt since then that was the last to fail. */
+  /** The time of the last failure since then. */
   readonly failedAt: number | null
 }
 
-/** Null where none was ever tried. */
+/** Null if no backup was ever tried. */
 export async function readBackupNote(dataDir: string): Promise<BackupNote | null> {
   try {
-    const { made_at, failed_at } = JSON.parse(await readFile(join(dataDir, backupNoteFile), 'utf8'))
+    const { made_at, failed_at } = JSON.parse(await readRegularText(join(dataDir, backupNoteFile)))
     return { madeAt: timeOf(made_at), failedAt: timeOf(failed_at) }
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
@@ -29,7 +30,13 @@ export async function readBackupNote(dataDir: string): Promise<BackupNote | null
 
 const timeOf = (text: string | null): number | null => (text === null ? null : parseKnownTime(text))
 
-/** Appears whole or not at all. */
+/** The newer note: that of the data folder, or the one that the store has recorded. */
+export function newerNote(note: BackupNote | null, recorded: BackupNote): BackupNote {
+  const at = ({ madeAt, failedAt }: BackupNote): number => failedAt ?? madeAt ?? 0
+  return note !== null && at(note) >= at(recorded) ? note : recorded
+}
+
+/** Replaces the note as a whole. */
 export async function writeBackupNote(dataDir: string, { madeAt, failedAt }: BackupNote): Promise<void> {
   const path = join(dataDir, backupNoteFile)
   const beside = `${path}.${randomUUID()}`

@@ -32,7 +32,7 @@ test('a name says when the backup was made', () => {
   }
 })
 
-test('the newest are kept, what was begun days ago is removed', async () => {
+test('the newest are kept, and ones that were started days ago are removed', async () => {
   const place = placeWith(at - 3 * day, at - 2 * day, at - day, at)
   assert.deepEqual(await pruneBackups(place, 2, at), [backupName(at - 3 * day), backupName(at - 2 * day)])
   assert.deepEqual(place.kept, [backupName(at - day), backupName(at)])
@@ -41,10 +41,10 @@ test('the newest are kept, what was begun days ago is removed', async () => {
   assert.deepEqual(await pruneBackups(placeWith(), 1, at), [])
 })
 
-test('the next is due so long after the newest, also after a restart; at once where there is none', async () => {
+test('the next is due the interval after the newest, also after a restart; at once if there is none', async () => {
   assert.equal(await nextBackupAt(placeWith(), day, at), at)
   assert.equal(await nextBackupAt(placeWith(at - 5 * day, at - 1000), day, at), at - 1000 + day)
   assert.equal(await nextBackupAt(placeWith(at - 3 * day), day, at), at - 2 * day)
-  // The clock was wrong when it was made, or is now.
+  // The clock was wrong when it was made, or is wrong now.
   assert.equal(await nextBackupAt(placeWith(at + 300 * day), day, at), at)
 })

@@ -1,29 +1,29 @@
 import { backupTimeOf, type Report } from './backup-manifest.ts'
 import type { MadeBackup } from './make-backup.ts'
 
-/** The port: where backups are kept, each under the name that `makeBackup` gave it. One that is there is whole. */
+/** The port: storage of backups, each under the name that `makeBackup` gave it. A listed backup is complete. */
 export interface BackupPlace {
-  /** For people. */
+  /** The name for people. */
   readonly name: string
-  /** Of all that are there, oldest first. */
+  /** The names of all backups, oldest first. */
   names(): Promise<readonly string[]>
-  /** Has one made in a folder of this machine, and keeps it. `where` it is then is for people. */
+  /** Calls `make` for a local folder, and stores the result. `where` describes its location for people. */
   receive(
     make: (into: string) => Promise<MadeBackup>,
     report: Report,
   ): Promise<{ readonly made: MadeBackup; readonly where: string }>
-  /** Has work done on a folder of this machine that holds the backup: what it says of itself is still to be checked. */
+  /** Calls `work` with a local folder that holds the backup. The contents are unchecked. */
   open<T>(name: string, work: (folder: string) => Promise<T>, report: Report): Promise<T>
-  /** Stopped in the middle, it has no longer a backup of that name. */
+  /** A removal that is interrupted leaves no backup of that name. */
   remove(name: string): Promise<void>
-  /** Removes what was begun before the time and is not whole. */
+  /** Removes incomplete backups that were started before the time. */
   removeUnfinished(beforeMs: number): Promise<void>
 }
 
-/** One that is not whole after so long never will be. */
+/** A backup that is incomplete for this long was abandoned. */
 const givenUpMs = 2 * 86_400_000
 
-/** Removes all but the newest. Returns the names of those that are gone. */
+/** Removes all but the newest. Returns the names of the removed ones. */
 export async function pruneBackups(place: BackupPlace, kept: number, nowMs: number): Promise<readonly string[]> {
   const names = await place.names()
   const over = names.slice(0, Math.max(0, names.length - kept))
@@ -32,7 +32,7 @@ export async function pruneBackups(place: BackupPlace, kept: number, nowMs: numb
   return over
 }
 
-/** When the next one is due: at once where there is none, or where the newest is of a time to come. */
+/** The time of the next backup: now if there is none, or if the newest is dated in the future. */
 export async function nextBackupAt(place: Pick<BackupPlace, 'names'>, everyMs: number, nowMs: number): Promise<number> {
   const newest = (await place.names()).at(-1)
   const madeAt = newest === undefined ? null : backupTimeOf(newest)

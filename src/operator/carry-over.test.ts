@@ -34,7 +34,7 @@ const collector = (collectorId: string, datasets: readonly string[] | null): Col
   createdAt: 1,
 })
 
-/** The keys as they are once the changes are made. */
+/** The keys after the changes. */
 function restored(keys: readonly Key[], changes: readonly Change[]): Key[] {
   return keys.map((one) => {
     let after = one
@@ -69,7 +69,7 @@ suite('what a restore carries over', () => {
             assert.equal(isValid(after, at), expected, `${after.keyId} at ${at}`)
           }
         }
-        // Each key that is valid in one of the two is named, unless it is as valid as before.
+        // Every key that is valid in one of the two is listed, unless its validity is unchanged.
         const named = [carried.keptRevoked, carried.keptEnding, carried.revivedKeys, carried.lostKeys].map(ids)
         assert.equal(new Set(named.flat()).size, named.flat().length, 'each once')
         for (const one of backup.filter((stored) => isValid(stored, now))) {

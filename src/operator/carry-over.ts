@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Application, Change, Collector, Key } from './operator-store.ts'
 
-/** Who may use an instance. */
+/** The owners and keys of an instance. */
 export interface Access {
   readonly applications: readonly Application[]
   readonly collectors: readonly Collector[]
@@ -10,27 +10,26 @@ export interface Access {
   readonly signingKeyIds: readonly string[]
 }
 
-/** What a restore brings back to life, and what it takes away. */
+/** The access that a restore brings back, and the access that it removes. */
 export interface CarriedOver {
-  /** Valid by the backup alone: the instance knew them as revoked or ended, and so they stay. */
+  /** Valid in the backup only. The instance had revoked or expired them, so they stay so. */
   readonly keptRevoked: readonly Key[]
-  /** Valid by the backup for longer than the instance let them be: they end when it said. */
+  /** Valid longer in the backup than in the instance. They keep the expiry of the instance. */
   readonly keptEnding: readonly Key[]
-  /** Valid again, or for the first time: the instance did not know them. */
+  /** Valid again or newly valid: the instance did not know them. */
   readonly revivedKeys: readonly Key[]
   readonly revivedApplications: readonly Application[]
   readonly revivedCollectors: readonly Collector[]
   readonly revivedSigningKeys: number
-  /** Those whose rights are the backup's again, with what differs. */
+  /** Owners whose rights are reset to those of the backup, with the differences. */
   readonly changed: readonly { readonly id: string; readonly name: string; readonly what: readonly string[] }[]
   /** Valid until now, and not in the backup. */
   readonly lostKeys: readonly Key[]
 }
 
 /**
- * A backup is of an earlier time, and what was taken from somebody since must not come back with it. This is the one
- * place that says what of the instance that is replaced still holds in the restored one: the ends of keys. Everything
- * else that differs is the backup's, and is only named.
+ * A restore must not undo the end of a key. This is the only place that decides what is carried over from the replaced
+ * instance to the restored one: the ends of keys. Everything else is that of the backup, and is only reported.
  */
 export function carryOver(
   instance: Access,
@@ -49,7 +48,9 @@ export function carryOver(
       continue
     }
     const earlier = { ...key, expiresAt: earliest(before.expiresAt, key.expiresAt) }
-    if (before.revokedAt !== null && key.revokedAt === null) changes.push({ kind: 'key.revoke', keyId: key.keyId })
+    if (before.revokedAt !== null && key.revokedAt === null) {
+      changes.push({ kind: 'key.revoke', keyId: key.keyId, revokedAt: before.revokedAt })
+    }
     if (earlier.expiresAt !== null && earlier.expiresAt !== key.expiresAt) {
       changes.push({ kind: 'key.expire', keyId: key.keyId, expiresAt: earlier.expiresAt })
     }
@@ -89,7 +90,7 @@ export function carryOver(
 export const isValid = (key: Pick<Key, 'expiresAt' | 'revokedAt'>, nowMs: number): boolean =>
   key.revokedAt === null && (key.expiresAt === null || key.expiresAt > nowMs)
 
-const earliest = (one: number | null, other: number | null): number | null =>
+export const earliest = (one: number | null, other: number | null): number | null =>
   one === null ? other : other === null ? one : Math.min(one, other)
 
 function differingRights(before: Application, after: Application): string[] {

@@ -1,15 +1,15 @@
 /**
  * Moves an instance from one store to another.
  *
- * A pass goes through every table in the order of its key, in blocks. Rows of a block that are the same on both sides,
- * told by count and checksum, are left alone; any other block is brought into line. Nothing is remembered between
- * passes: one that was stopped at any moment is run again, and passes over what it had brought.
+ * A pass goes through every table in key order, in blocks. A block with the same row count and checksum on both sides is
+ * skipped; any other block is copied. Nothing is remembered between passes: one that was interrupted is run again, and
+ * skips what was already copied.
  *
- *   bulk     the source is in use and changes meanwhile: brings what it has at one moment
- *   final    nobody else has the source: looks again at every block that it wrote, and completes the copy
+ *   bulk     the source is in use and changes meanwhile: copies one snapshot
+ *   final    nobody else uses the source: checks every block that it wrote, and completes the copy
  *   compare  writes nothing
  *
- * Until a final pass has found every block the same, the target is marked as a copy that is not finished.
+ * Until a final pass has found every block equal, the target is marked as an unfinished copy.
  */
 export type PassKind = 'bulk' | 'final' | 'compare'
 
@@ -22,7 +22,7 @@ export interface CopiedTable {
 /** In the order of the table's columns. */
 export type CopiedRow = readonly unknown[]
 
-/** Keys after the one, through the other; null where nothing bounds it. */
+/** Keys above `after`, up to and including `through`; null means unbounded. */
 export interface KeyRange {
   readonly after: CopiedRow | null
   readonly through: CopiedRow | null
@@ -30,23 +30,23 @@ export interface KeyRange {
 
 export interface CopySource {
   count(table: string): number
-  /** In the order of the key, by the bytes of texts. */
+  /** Rows in key order, with texts compared by their bytes. */
   rows(table: CopiedTable): Iterable<CopiedRow>
-  /** The last number that the table's ascending key gave out; 0 where it has given out none. */
+  /** The last generated number of the table's ascending key; 0 if there is none. */
   lastNumber(table: string): number
 }
 
 export interface CopyTarget {
-  /** All that are copied, each after those that it refers to. */
+  /** All tables to copy, each after those that it refers to. */
   readonly tables: readonly CopiedTable[]
   /** The rows that the target should have in a range of keys, and no others. */
   block(table: CopiedTable, rows: readonly CopiedRow[], range: KeyRange): TargetBlock
-  /** Goes on giving out numbers where the source stopped, and takes the mark away. */
+  /** Continues generated numbers after those of the source, and removes the mark. */
   complete(lastNumber: (table: string) => number): Promise<void>
 }
 
 export interface TargetBlock {
-  /** What the target has in that range. */
+  /** Compares with the rows of the target in that range. */
   compare(): Promise<{ readonly rows: number; readonly same: boolean }>
   put(): Promise<void>
 }
@@ -59,13 +59,13 @@ export interface CopyProgress {
 
 export interface CopyResult {
   readonly rows: Readonly<Record<string, number>>
-  /** Rows of blocks that were not the same. */
+  /** Rows of the blocks that were copied. */
   readonly brought: number
-  /** What is not the same at the end, in words. Never in a bulk pass. */
+  /** Remaining differences, as texts. Always empty in a bulk pass. */
   readonly differences: readonly string[]
 }
 
-/** Why a copy is not made, in a sentence for the operator. */
+/** Why a copy is not possible, as a sentence for the operator. */
 export class CopyError extends Error {}
 
 const blockRowsMax = 2000
@@ -83,26 +83,26 @@ export async function copyInstance(
   let done = 0
   let brought = 0
 
-  const bringIntoLine = async (table: CopiedTable, wanted: number, range: KeyRange, block: TargetBlock) => {
+  const bringIntoLine = async (table: CopiedTable, expected: number, range: KeyRange, block: TargetBlock) => {
     let found = await block.compare()
     if (!found.same && kind !== 'compare') {
       await block.put()
-      brought += wanted
+      brought += expected
       if (kind === 'final') found = await block.compare()
     }
-    if (!found.same && kind !== 'bulk') differences.push(inWords(table, wanted, found.rows, range))
-    done += wanted
+    if (!found.same && kind !== 'bulk') differences.push(inWords(table, expected, found.rows, range))
+    done += expected
     report({ table: table.name, done, total })
   }
 
   for (const table of target.tables) {
     let working = Promise.resolve()
     try {
-      for (const { rows: wanted, range } of blocksOf(source, table)) {
-        // Made while the target still works on the one before.
-        const block = target.block(table, wanted, range)
+      for (const { rows: expected, range } of blocksOf(source, table)) {
+        // Prepared while the target still works on the previous block.
+        const block = target.block(table, expected, range)
         await working
-        working = bringIntoLine(table, wanted.length, range, block)
+        working = bringIntoLine(table, expected.length, range, block)
         working.catch(() => {})
       }
     } finally {
@@ -113,7 +113,7 @@ export async function copyInstance(
   return { rows, brought, differences }
 }
 
-/** Together they are the whole table: the last one reaches to the end of all keys. */
+/** The blocks cover the whole table: the last one has no upper bound. */
 function* blocksOf(source: CopySource, table: CopiedTable): Iterable<{ rows: readonly CopiedRow[]; range: KeyRange }> {
   const keyColumns = table.key.map((column) => table.columns.indexOf(column))
   let after: CopiedRow | null = null
@@ -141,10 +141,10 @@ function sizeOf(row: CopiedRow): number {
   return size
 }
 
-function inWords(table: CopiedTable, wanted: number, found: number, { after, through }: KeyRange): string {
+function inWords(table: CopiedTable, expected: number, found: number, { after, through }: KeyRange): string {
   const key = (row: CopiedRow | null) => (row === null ? null : row.join(' '))
   const place = [after && `after ${key(after)}`, through && `through ${key(through)}`].filter((part) => part !== null)
   const where = place.length === 0 ? '' : ` (${table.key.join(' ')} ${place.join(', ')})`
-  const what = wanted === found ? `${wanted} rows are not all the same` : `${found} rows instead of ${wanted}`
+  const what = expected === found ? `${expected} rows are not all the same` : `${found} rows instead of ${expected}`
   return `${table.name}: ${what}${where}`
 }

@@ -1,11 +1,10 @@
-import type { Static } from 'typebox'
-import { TidemarkError } from '../errors.ts'
+import { type Static, Type } from 'typebox'
 import { IdempotencyHeaders } from '../http/make-once.ts'
 import { NewestFirst, nextBefore, pageOf } from '../http/newest-first.ts'
 import type { TypedApp } from '../http/typed-app.ts'
-import { Type } from '../schema-types.ts'
-import { formatOptionalTime, formatTime } from '../time.ts'
-import { choice, dateTime, exactPattern, messageOf, named, noFields, orNull, strict } from '../validation.ts'
+import { TidemarkError } from '../platform/errors.ts'
+import { formatOptionalTime, formatTime } from '../platform/time.ts'
+import { choice, dateTime, exactPattern, messageOf, named, noFields, orNull, strict } from '../platform/validation.ts'
 import { about, actorOf, byId, route } from './admin-route.ts'
 import { type Erasure, erasureStatuses, type Selection } from './erasure-store.ts'
 import { authorNow, datasetNow, documentIdsMax, type Erasures } from './erasures.ts'
@@ -66,7 +65,7 @@ const ErasureAnswer = named(
     erasure_id: Type.String(),
     status: choice(erasureStatuses, {
       description:
-        'Whatever the status, the documents can no longer be read. `completed`: their data is gone from the store and from every search index in use.',
+        'Whatever the status, the documents can no longer be read. `completed`: their data is gone from the store and from the disks of every search index in use.',
     }),
     documents: Type.Integer({
       description: 'The number of documents processed so far. The others can no longer be read either.',
@@ -105,7 +104,7 @@ const TombstonesAnswer = named(
   }),
 )
 
-/** What it was about is told nobody: it is to be forgotten. */
+/** Leaves out the selection of the erasure, which is to be forgotten. */
 const erasureAnswer = (erasure: Erasure): Static<typeof ErasureAnswer> => ({
   erasure_id: erasure.erasureId,
   status: erasure.status,
@@ -134,9 +133,9 @@ export function erasureRoutes(app: TypedApp, erasures: Erasures, operator: Opera
     async (request, reply) => {
       const datasetId = request.params.dataset_id!
       if (request.query.force === true) {
-        const asked = { keepTombstones: false, purgeArtifacts: false, deletesDataset: true }
-        const begun = await erasures.eraseDataset(actorOf(request), datasetId, asked)
-        return reply.status(202).header('location', addressOf(begun)).send(erasureAnswer(begun))
+        const requested = { keepTombstones: false, purgeArtifacts: false, deletesDataset: true }
+        const erasure = await erasures.eraseDataset(actorOf(request), datasetId, requested)
+        return reply.status(202).header('location', addressOf(erasure)).send(erasureAnswer(erasure))
       }
       await operator.deleteDataset(actorOf(request), datasetId)
       return reply.status(204).send(null)
@@ -159,9 +158,9 @@ export function erasureRoutes(app: TypedApp, erasures: Erasures, operator: Opera
     async (request, reply) => {
       const { keep_tombstones: keepTombstones = true, purge_artifacts: purgeArtifacts = false } = request.query
       const selection = { documentIds: [request.params.document_id!] }
-      const asked = { selection, keepTombstones, purgeArtifacts, mustExist: true }
-      const begun = await erasures.begin(actorOf(request), asked)
-      return reply.status(202).header('location', addressOf(begun)).send(erasureAnswer(begun))
+      const requested = { selection, keepTombstones, purgeArtifacts, mustExist: true }
+      const erasure = await erasures.begin(actorOf(request), requested)
+      return reply.status(202).header('location', addressOf(erasure)).send(erasureAnswer(erasure))
     },
   )
   app.post(
@@ -185,12 +184,12 @@ export function erasureRoutes(app: TypedApp, erasures: Erasures, operator: Opera
         const details = [{ path: '', message: 'must have exactly one of document_ids, author and dataset_id' }]
         throw new TidemarkError('invalid_request', messageOf(details), { details })
       }
-      const asked = { keepTombstones, purgeArtifacts, selection: selectionOf(request.body), mustExist: false }
-      const begun = await request.makeOnce(
-        (claim) => erasures.begin(actorOf(request), asked, claim),
-        (erasureId) => erasures.hide(erasureId, asked.selection),
+      const requested = { keepTombstones, purgeArtifacts, selection: selectionOf(request.body), mustExist: false }
+      const erasure = await request.makeOnce(
+        (claim) => erasures.begin(actorOf(request), requested, claim),
+        (erasureId) => erasures.hide(erasureId, requested.selection),
       )
-      return reply.status(202).header('location', addressOf(begun)).send(erasureAnswer(begun))
+      return reply.status(202).header('location', addressOf(erasure)).send(erasureAnswer(erasure))
     },
   )
   app.get(

@@ -2,59 +2,83 @@ import type { KeptClaim } from '../access/claim.ts'
 import type { AuditMark } from './operator-store.ts'
 
 /**
- * The port: documents that are taken away for good. A job goes through these states, each step in portions that can be
- * done again, by any process, after a crash at any moment:
+ * The port: permanent removal of documents. A job goes through these states. Each step works in portions that any process
+ * can repeat after a crash:
  *
- *   hide      the documents themselves go, with an event each: from here on no reader finds them
- *   tell      what came into a dataset that nobody could read meanwhile gets another event, now that it can be read
- *   remove    their versions, facts, snapshots, chunks, vectors and what live queries know of them go
- *   forget    past events of the feed say their ids and when they were made, and nothing else any more
- *   purge     every copy of the search index is rid of them (`IndexSource.reportPurged`)
- *   complete  the bytes are gone, as far as the store can say
+ *   hide      removes the documents themselves, with an event each: from here on no reader finds them
+ *   tell      writes another event for documents that came into a dataset while it was hidden, as they are readable now
+ *   remove    removes their versions, facts, snapshots, chunks, vectors and items of live queries
+ *   forget    reduces past events in the feed to document id and time
+ *   purge     waits until every copy of the search index is rid of them (`IndexSource.reportPurged`)
+ *   complete  the bytes are gone, as far as the store can tell
  *
- * What is known afterwards of an erased document is its id, and a keyed hash of its identity, by which it is refused when it
- * is sent in again.
+ * Afterwards the store still has the id of an erased document, and a keyed hash of its identity (a tombstone), by which it
+ * is refused when it is sent again.
  */
 export interface ErasureStore {
-  /** How many documents a selection has now. */
+  /** The number of documents that a selection has now. */
   count(selection: Selection): Promise<number>
-  /** Writes the job, and that there is one into the audit log. Documents that are named by id are hidden with it. */
+  /** Writes the job and its audit entry. Documents selected by id are hidden in the same transaction. */
   begin(request: ErasureRequest, mark: AuditMark, claim?: KeptClaim | null): Promise<Erasure>
   /** Hides up to `most` documents of a job. Returns whether there are more. */
   hide(erasureId: string, most: number, nowMs: number): Promise<boolean>
   /**
-   * Writes a `document.created` for up to `most` documents that came into the dataset while it was hidden: who heard of one
-   * then did not find it, and an export that began then does not have it. `later` while some readers may still not see them.
+   * Writes a `document.created` for up to `most` documents that came into the dataset while it was hidden, because
+   * readers of the first event could not find the document, and an export at that time lacks it. Returns `later` while
+   * some readers may still not see them.
    */
   tellArrivals(erasureId: string, most: number, nowMs: number): Promise<'more' | 'later' | 'done'>
-  /** Removes what is left of up to `most` hidden documents. Returns whether there are more. */
+  /** Removes the rest of up to `most` hidden documents. Returns whether there are more. */
   remove(erasureId: string, most: number): Promise<boolean>
   /**
-   * Looks at up to `most` events after a position, and leaves of those of the job's documents their ids alone. Returns the
-   * position that it came to; null at the end of the feed.
+   * Scans up to `most` events after a position, and reduces those of the job's documents to their ids. Returns the
+   * position that it reached; null at the end of the feed.
    */
   forgetEvents(erasureId: string, after: number, most: number): Promise<number | null>
-  /** Whether no search index that is in use holds any of it. */
+  /** Whether no search index in use holds any of the documents. */
   isPurged(erasureId: string, nowMs: number): Promise<boolean>
-  /** Writes that the job is done, and how many documents it took away into the audit log. */
+  /** Writes the end of the job, and the number of erased documents to the audit log. */
   complete(erasureId: string, nowMs: number): Promise<void>
-  /** What is to be erased by now because its dataset keeps nothing for so long, and is not being erased yet. */
+  /** Documents that are past their dataset's retention and are not being erased yet. */
   overdue(nowMs: number): Promise<readonly DatasetPart[]>
-  /** Jobs that are not done, the oldest first. */
+  /** Incomplete jobs, oldest first. */
   unfinished(): Promise<readonly Erasure[]>
   erasure(erasureId: string): Promise<Erasure | null>
   /** Newest first; `before` is the id of the last one already seen. */
   erasures(page: { readonly before: string | null; readonly limit: number }): Promise<readonly Erasure[]>
-  /** The document may come in again. Returns whether it was refused until now. */
+  /** Lets the document be sent again. Returns whether it was refused until now. */
   lift(identity: Identity, mark: AuditMark): Promise<boolean>
-  /** How many documents of a job may not come in again. */
+  /** How many documents of a job are refused. */
   tombstones(erasureId: string): Promise<number>
   /**
-   * Up to `most` documents of a job that has removed all of its own may come in again, in the order of their ids after one.
-   * Returns the id that it came to; null when there are no more. The first portion is written into the audit log, with the
-   * number of all.
+   * Lets up to `most` documents of a completed removal be sent again, in id order after one. Returns the last id; null
+   * if there are no more. The first portion is written to the audit log, with the total.
    */
   liftAll(erasureId: string, after: string | null, most: number, mark: AuditMark): Promise<string | null>
+  /** The given jobs that the store knows and that have hidden all of their documents. */
+  hiddenAmong(erasureIds: readonly string[]): Promise<readonly string[]>
+  /** A job with everything that is needed to repeat it, and up to `most` of its documents after one, in id order. */
+  removal(erasureId: string, after: string | null, most: number): Promise<Removal>
+  /** Hides documents again that a restored store brought back, and refuses the others. */
+  eraseAgain(removal: Removal, nowMs: number): Promise<void>
+  /**
+   * Takes over a job after all of its documents were hidden again; the other steps follow as for any job. Written to
+   * the audit log. Returns how many of the documents the restore had brought back.
+   */
+  takeOver(removal: Omit<Removal, 'documents'>, mark: AuditMark): Promise<number>
+}
+
+/** A job, with some of its documents, for a store that may not know it. */
+export interface Removal {
+  readonly erasureId: string
+  readonly actor: string
+  readonly createdAt: number
+  readonly keepTombstones: boolean
+  readonly purgeArtifacts: boolean
+  readonly artifactRunIds: readonly string[]
+  /** The secret of the tombstones; null if nothing was ever erased. */
+  readonly tombstoneSecret: string | null
+  readonly documents: readonly { readonly documentId: string; readonly tombstone: string | null }[]
 }
 
 export interface ErasureRequest {
@@ -62,24 +86,24 @@ export interface ErasureRequest {
   readonly selection: Selection
   readonly keepTombstones: boolean
   readonly purgeArtifacts: boolean
-  /** Where none of the documents is there it is `not_found`, and no job. */
+  /** If none of the documents exists, the result is `not_found` and there is no job. */
   readonly mustExist: boolean
-  /** The dataset goes with its documents; from now on it takes no others. */
+  /** Deletes the dataset with its documents; from now on it accepts no others. */
   readonly deletesDataset?: boolean
 }
 
 export type Selection =
   | { readonly documentIds: readonly string[] }
-  /** All that the author has there. */
+  /** All documents of the author in that dataset. */
   | { readonly author: AuthorPart }
-  /** All that is there. Until the last one is hidden nobody reads any of the dataset. */
+  /** All documents of the dataset. Nobody can read the dataset until the last one is hidden. */
   | { readonly dataset: DatasetPart }
-  /** Those that have been kept for as long as the dataset says. */
+  /** Documents that are past the dataset's retention. */
   | { readonly expired: DatasetPart }
 
 export interface DatasetPart {
   readonly datasetId: string
-  /** Documents whose ids sort before: what came in later stays. */
+  /** Selects documents with ids below this, so that later ones stay. */
   readonly below: string
 }
 
@@ -87,7 +111,7 @@ export interface AuthorPart {
   readonly datasetId: string
   readonly platform: string
   readonly externalAuthorId: string
-  /** As of a dataset; absent where an earlier version began the job. */
+  /** As in `DatasetPart`; absent if an earlier version began the job. */
   readonly below?: string
 }
 
@@ -103,14 +127,14 @@ export type ErasureStatus = (typeof erasureStatuses)[number]
 export interface Erasure {
   readonly erasureId: string
   readonly status: ErasureStatus
-  /** Hidden so far. */
+  /** Documents hidden so far. */
   readonly documents: number
-  /** Of those, how many nothing is left of in the store. */
+  /** Hidden documents that are completely removed from the store. */
   readonly removed: number
-  /** All of them are. */
+  /** Whether all of them are hidden. */
   readonly isHidden: boolean
   readonly purgeArtifacts: boolean
-  /** Runs of analysis whose input may have had one of the documents. */
+  /** Analysis runs whose input may have included one of the documents. */
   readonly artifactRunIds: readonly string[]
   readonly createdAt: number
   readonly completedAt: number | null

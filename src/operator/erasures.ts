@@ -1,10 +1,10 @@
 import { type Claim, claimFor } from '../access/claim.ts'
-import { TidemarkError } from '../errors.ts'
-import { firstIdAt, newId } from '../ids.ts'
-import { quoted } from '../quoted.ts'
+import { TidemarkError } from '../platform/errors.ts'
+import { firstIdAt, newId } from '../platform/ids.ts'
+import { quoted } from '../platform/quoted.ts'
 import type { AuthorPart, Erasure, ErasureRequest, ErasureStore, Identity, Selection } from './erasure-store.ts'
 
-/** Named by id, which one transaction hides. */
+/** The most documents selected by id, which one transaction hides. */
 export const documentIdsMax = 1000
 
 function refuseTooMany(selection: Selection): void {
@@ -12,22 +12,25 @@ function refuseTooMany(selection: Selection): void {
   throw new TidemarkError('invalid_request', `give at most ${documentIdsMax} document IDs at once`)
 }
 
-/** Small enough that a writer never waits noticeably behind one portion. */
+/** Small enough that a writer never waits noticeably for one portion. */
 const hiddenAtOnce = 200
 const liftedAtOnce = 2000
 
-/** No document has such a time in its id: where its dataset goes, each one goes. */
+/** Above every document id. The deletion of a dataset covers all its documents. */
 const pastAllIds = firstIdAt('doc', 2 ** 50 - 1)
 
 type DatasetErasure = Omit<ErasureRequest, 'erasureId' | 'mustExist'>
 
 export interface ErasuresParts {
   readonly store: ErasureStore
-  /** Called when documents are hidden: the rest of the work can begin. Resolves when this process's index knows it. */
+  /**
+   * Called when documents are hidden, so that the rest of the work can begin. Resolves when this process's index knows
+   * it.
+   */
   readonly hidden: () => Promise<void>
 }
 
-/** What an operator does to have documents forgotten, from the admin API and from the command line alike. */
+/** Erasures as an operator requests them, by the admin API or the command line. */
 export class Erasures {
   readonly #parts: ErasuresParts
 
@@ -35,7 +38,7 @@ export class Erasures {
     this.#parts = parts
   }
 
-  /** When it resolves no reader finds the documents. The rest is the worker's. */
+  /** Resolves when no reader finds the documents. The worker does the rest. */
   async begin(actor: string, request: Omit<ErasureRequest, 'erasureId'>, claim: Claim | null = null): Promise<Erasure> {
     refuseTooMany(request.selection)
     const erasureId = newId('ers')
@@ -44,22 +47,22 @@ export class Erasures {
     return this.hide(erasureId, request.selection)
   }
 
-  /** The rest of `begin`, also of one that was begun before. */
+  /** The rest of `begin`, also for an erasure that began earlier. */
   async hide(erasureId: string, selection: Selection): Promise<Erasure> {
     const { store, hidden } = this.#parts
-    // A dataset is out of sight as a whole, however many documents it has.
+    // A dataset is hidden as a whole, however many documents it has.
     if ('author' in selection) while (await store.hide(erasureId, hiddenAtOnce, Date.now()));
     await hidden()
     return this.erasure(erasureId)
   }
 
-  /** All documents that a dataset has now. */
+  /** Erases all documents that a dataset has now. */
   async eraseDataset(actor: string, datasetId: string, request: Omit<DatasetErasure, 'selection'>): Promise<Erasure> {
     const selection = datasetNow(datasetId, request.deletesDataset)
     return this.begin(actor, { ...request, selection, mustExist: false })
   }
 
-  /** How many documents `begin` would erase. */
+  /** The number of documents that `begin` would erase. */
   async count(selection: Selection): Promise<number> {
     refuseTooMany(selection)
     return this.#parts.store.count(selection)
@@ -80,7 +83,7 @@ export class Erasures {
     throw new TidemarkError('not_found', 'there is no tombstone for this document')
   }
 
-  /** Returns how many documents of an erasure may come in again by it. */
+  /** Returns the number of documents that can be sent again. */
   async liftAll(actor: string, erasureId: string, { dryRun }: { readonly dryRun: boolean }): Promise<number> {
     const { store } = this.#parts
     const { isHidden, removed, documents } = await this.erasure(erasureId)
@@ -97,13 +100,13 @@ export class Erasures {
   }
 }
 
-/** What comes in from now on has ids after this one. */
+/** Later documents have ids above this one. */
 const now = (): string => firstIdAt('doc', Date.now() + 1)
 
-/** All that a dataset has now; or will ever have, where it goes with its documents. */
+/** All documents that a dataset has now, or will ever have if it is deleted. */
 export const datasetNow = (datasetId: string, isDeleted = false): Selection => ({
   dataset: { datasetId, below: isDeleted ? pastAllIds : now() },
 })
 
-/** All that an author has now. */
+/** All documents that an author has now. */
 export const authorNow = (author: Omit<AuthorPart, 'below'>): Selection => ({ author: { ...author, below: now() } })

@@ -1,13 +1,13 @@
 import { access, constants, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { entitlementFault, policyFault, roleFault } from '../access/stored-rights.ts'
-import { artifactFolder } from '../data-folder.ts'
-import { diskSpace, reserveSpent } from '../disk-space.ts'
-import { dayMs } from '../time.ts'
+import { artifactFolder } from '../platform/data-folder.ts'
+import { diskSpace, reserveSpent } from '../platform/disk-space.ts'
+import { dayMs } from '../platform/time.ts'
 import { isToken } from './operator.ts'
 import type { OperatorStore } from './operator-store.ts'
 
-/** One thing that was looked at, and what to do about it where it is not as it should be. */
+/** The result of one check, with advice if there is a problem. */
 export interface Finding {
   readonly state: 'ok' | 'warning' | 'failure'
   readonly about: string
@@ -22,47 +22,50 @@ export const ok = (about: string): Finding => ({ state: 'ok', about, advice: nul
 export const warning = (about: string, advice: string): Finding => ({ state: 'warning', about, advice })
 export const failure = (about: string, advice: string): Finding => ({ state: 'failure', about, advice })
 
-/** Looks at what surrounds the store, as a careful operator would. Changes nothing. */
-export async function examineMachine(dataDir: string): Promise<readonly Finding[]> {
-  const findings: Finding[] = []
+export function examineRuntime(): Finding {
   const major = Number(process.versions.node.split('.')[0])
-  findings.push(
-    major >= nodeMajorNeeded
-      ? ok(`node ${process.versions.node}`)
-      : failure(
-          `node ${process.versions.node} is too old`,
-          `run through npm (npm run tidemark -- …), which brings node ${nodeMajorNeeded}`,
-        ),
-  )
+  return major >= nodeMajorNeeded
+    ? ok(`node ${process.versions.node}`)
+    : failure(
+        `node ${process.versions.node} is too old`,
+        `run through npm (npm run tidemark -- …), which brings node ${nodeMajorNeeded}`,
+      )
+}
+
+/** Checks of the data folder, by the part that each is about. They change nothing. */
+export const examineFolder = (dataDir: string): readonly (readonly [string, () => Promise<readonly Finding[]>])[] => [
+  ['the data folder', async () => [await examineUse(dataDir)]],
+  ['the disk of the data folder', () => ifFolder(dataDir, examineDisk)],
+  ['who else can read the data folder', () => ifFolder(dataDir, examinePermissions)],
+]
+
+async function examineUse(dataDir: string): Promise<Finding> {
   const folder = await statOrNull(dataDir)
   if (folder === null) {
-    findings.push(
-      warning(`data folder ${dataDir} does not exist yet`, 'tidemark serve creates it; or set TIDEMARK_DATA_DIR'),
-    )
-    return findings
+    return warning(`data folder ${dataDir} does not exist yet`, 'tidemark serve creates it; or set TIDEMARK_DATA_DIR')
   }
   if (!folder.isDirectory()) {
-    findings.push(failure(`data folder ${dataDir} is not a folder`, 'set TIDEMARK_DATA_DIR to a folder'))
-    return findings
+    return failure(`data folder ${dataDir} is not a folder`, 'set TIDEMARK_DATA_DIR to a folder')
   }
-  const writable = await access(dataDir, constants.R_OK | constants.W_OK).then(
+  const writable = await access(dataDir, constants.R_OK | constants.W_OK | constants.X_OK).then(
     () => true,
     () => false,
   )
-  findings.push(
-    writable
-      ? ok(`data folder ${dataDir} can be read and written`)
-      : failure(
-          `data folder ${dataDir} is not writable`,
-          'give this user read and write permission, or set TIDEMARK_DATA_DIR',
-        ),
-  )
-  findings.push(...(await examineDisk(dataDir)))
-  if (writable) findings.push(...(await examinePermissions(dataDir)))
-  return findings
+  return writable
+    ? ok(`data folder ${dataDir} can be read and written`)
+    : failure(
+        `data folder ${dataDir} is not writable`,
+        'give this user read and write permission, make sure that its disk is not mounted read-only, or set TIDEMARK_DATA_DIR',
+      )
 }
 
-/** For what is not there, or no longer. */
+/** A missing folder has no findings here, because the first step reports it. */
+const ifFolder = async (
+  path: string,
+  examine: (path: string) => Promise<readonly Finding[]>,
+): Promise<readonly Finding[]> => ((await statOrNull(path))?.isDirectory() ? examine(path) : [])
+
+/** Ignores files that do not exist, or no longer. */
 const insteadOfMissing =
   <T>(value: T) =>
   (error: NodeJS.ErrnoException): T => {
@@ -72,7 +75,7 @@ const insteadOfMissing =
 
 const statOrNull = (path: string) => stat(path).catch(insteadOfMissing(null))
 
-/** Whoever can read these files reads past every entitlement. */
+/** Anyone who can read these files bypasses all entitlements. */
 async function examinePermissions(dataDir: string): Promise<readonly Finding[]> {
   const artifacts = (await namesIn(join(dataDir, artifactFolder))).map((name) => join(artifactFolder, name))
   const open: string[] = []
@@ -107,7 +110,7 @@ async function examineDisk(dataDir: string): Promise<readonly Finding[]> {
   return [room, warning(reserveSpent, 'free up space: the next successful write fills it up again')]
 }
 
-/** What is to be said of a store that is not of this very version; null where it is, or cannot be opened by this one. */
+/** Reports on a store of another version; null if it has exactly this version, or this version cannot open it. */
 export function examineSchema(found: number, breaking: number, newest: number): Finding | null {
   if (found === 0) return warning('no store yet', 'tidemark serve or tidemark migrate creates it')
   if (found === newest || breaking > newest) return null
@@ -123,7 +126,7 @@ export function examineSchema(found: number, breaking: number, newest: number): 
   )
 }
 
-/** Looks at what the store holds. Changes nothing. */
+/** Checks the contents of the store. Changes nothing. */
 export async function examineAccess(store: Omit<OperatorStore, 'commit'>): Promise<readonly Finding[]> {
   const findings: Finding[] = []
   const datasets = new Set((await store.datasets()).map((one) => one.datasetId))
@@ -151,7 +154,7 @@ export async function examineAccess(store: Omit<OperatorStore, 'commit'>): Promi
       ...application.entitlements.map(({ entitlement_id, ...entry }) => ({
         of: entitlement_id,
         fault: entitlementFault(entry),
-        advice: 'PUT its entitlements anew',
+        advice: 'PUT its entitlements again',
       })),
     ]
     for (const { of, fault, advice } of faults) {

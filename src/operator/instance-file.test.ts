@@ -131,7 +131,7 @@ for (const [name, content, message] of wrong) {
 test('the same file again changes nothing, whatever has become known or made since', async () => {
   const same = {
     datasets: [{ dataset_id: 'news', name: 'News' }],
-    // Not known to whoever wrote the file; known here since.
+    // Unknown to the author of the file, but known here since.
     embedding_profiles: [{ id: 'acme', provider: 'http', model: 'm', dimensions: null, status: 'active' }],
     applications: [{ name: 'Desk', keys: [{ name: 'laptop', expires_at: '2020-01-01T00:00:00Z' }] }],
     collectors: [{ name: 'rss' }],
@@ -144,7 +144,7 @@ test('the same file again changes nothing, whatever has become known or made sin
 
 test('the documented example has every field, is accepted, and changes nothing the second time', async () => {
   const example = documentedExample()
-  // Of an application that is there already: a comment in the example.
+  // The id of an application that already exists: a comment in the example.
   const missing = new Set(fieldNames(InstanceFile)).difference(new Set([...keysOf(example), 'application_id']))
   assert.deepEqual([...missing], [])
   const elsewhere = mkdtempSync(join(tmpdir(), 'tidemark-example-'))
@@ -168,7 +168,7 @@ test('an application that is made without a key is named', async () => {
   assert.deepEqual(keyless, ['New'])
 })
 
-test('only what differs is changed, in words', async () => {
+test('only differences are changed, and described', async () => {
   const { lines, secrets } = await plan({
     datasets: [{ dataset_id: 'news', name: 'News', description: 'Daily' }, half],
     applications: [{ name: 'Desk', policy: { burst: 6 }, entitlements: [], keys: [{ name: 'phone' }] }],
@@ -188,7 +188,7 @@ test('only what differs is changed, in words', async () => {
   )
 })
 
-test('an admin token that has expired is made again where the file gives it a later end, and else left', async () => {
+test('an expired admin token is created again if the file gives it a later expiry, and otherwise left', async () => {
   const ended = newToken({ name: 'guest', role: 'viewer', expiresAt: Date.now() - 1 })
   await operator.commit('test', [{ kind: 'key.create', ...ended.key }])
   const guest = (expires_at?: string) => ({ admin_tokens: [{ name: 'guest', role: 'viewer', expires_at }] })

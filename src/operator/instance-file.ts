@@ -1,9 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Static } from 'typebox'
-import { newId } from '../ids.ts'
-import { Type } from '../schema-types.ts'
-import { parseOptionalTime } from '../time.ts'
-import { detailsOf, messageOf, strict, validatorFor } from '../validation.ts'
+import { type Static, Type } from 'typebox'
+import { newId } from '../platform/ids.ts'
+import { parseOptionalTime } from '../platform/time.ts'
+import { detailsOf, messageOf, strict, validatorFor } from '../platform/validation.ts'
 import { roleOf } from './answers.ts'
 import { isToken, newKey, newToken } from './operator.ts'
 import type { Change, OperatorStore } from './operator-store.ts'
@@ -23,9 +22,9 @@ import {
 import { asRead, isSameTokenName } from './token-name.ts'
 
 /**
- * A whole instance in one file, for `tidemark apply`. Datasets, classifications and profiles are known by their ids,
- * applications by id or name, keys, collectors and admin tokens by name. What the file does not name is left alone, so applying the
- * same file again changes nothing.
+ * A whole instance in one file, for `tidemark apply`. Datasets, classifications and profiles are identified by their
+ * ids, applications by id or name, and keys, collectors and admin tokens by name. Objects that are not in the file stay
+ * unchanged, so applying the same file again changes nothing.
  */
 const listOf = <T extends Parameters<typeof Type.Array>[0]>(item: T) =>
   Type.Optional(Type.Array(item, { maxItems: 10_000 }))
@@ -68,7 +67,7 @@ export function checkInstanceFile(content: unknown): InstanceFile {
   return checked
 }
 
-/** What is named twice could not be told apart the next time, so the same file would not mean the same again. */
+/** Duplicate names could not be told apart the next time, so the same file would have another meaning. */
 function refuseTwins(file: InstanceFile): void {
   const applications = file.applications ?? []
   const named: readonly (readonly [string, readonly string[]])[] = [
@@ -92,7 +91,7 @@ const isPast = (expiresAt: number | null): boolean => expiresAt !== null && expi
 
 export interface Plan {
   readonly changes: readonly Change[]
-  /** The changes in words, in the same order. */
+  /** The changes as texts, in the same order. */
   readonly lines: readonly string[]
   /** New secrets, to be shown once after the changes are made. */
   readonly secrets: readonly { readonly of: string; readonly secret: string }[]
@@ -100,7 +99,7 @@ export interface Plan {
   readonly keyless: readonly string[]
 }
 
-/** What there is already. */
+/** The existing objects. */
 type Present = Pick<
   OperatorStore,
   'datasets' | 'classifications' | 'embeddingProfiles' | 'applications' | 'collectors' | 'keys'
@@ -108,7 +107,7 @@ type Present = Pick<
 
 const none = async (): Promise<readonly never[]> => []
 
-/** Of an instance that is not there yet. */
+/** The objects of an instance that does not exist yet. */
 export const emptyInstance: Present = {
   datasets: none,
   classifications: none,
@@ -118,7 +117,7 @@ export const emptyInstance: Present = {
   keys: none,
 }
 
-/** What would have to change for the instance to be as the file says. */
+/** Returns the changes that make the instance match the file. */
 export async function planInstance(file: InstanceFile, store: Present): Promise<Plan> {
   const changes: Change[] = []
   const lines: string[] = []
@@ -128,10 +127,13 @@ export async function planInstance(file: InstanceFile, store: Present): Promise<
     lines.push(line)
     changes.push(change)
   }
-  /** One line for a record that is put whole: made, changed in which fields, or left out when it is as it should be. */
-  const put = (what: string, there: object | undefined, wanted: Record<string, unknown>, change: Change): void => {
-    const differs = Object.keys(wanted).filter(
-      (field) => !isDeepStrictEqual((there as Record<string, unknown> | undefined)?.[field], wanted[field]),
+  /**
+   * Adds one line for a record that is put as a whole: created, or its changed fields. Adds nothing if it already
+   * matches.
+   */
+  const put = (what: string, there: object | undefined, desired: Record<string, unknown>, change: Change): void => {
+    const differs = Object.keys(desired).filter(
+      (field) => !isDeepStrictEqual((there as Record<string, unknown> | undefined)?.[field], desired[field]),
     )
     if (there === undefined) add(`+ ${what}`, change)
     else if (differs.length > 0) add(`~ ${what}: ${differs.join(', ')}`, change)
@@ -139,8 +141,8 @@ export async function planInstance(file: InstanceFile, store: Present): Promise<
 
   const datasets = new Map((await store.datasets()).map((one) => [one.datasetId, one]))
   for (const { dataset_id: datasetId, name, description = null, retain_days: retainDays } of file.datasets ?? []) {
-    const wanted = { name, description, ...(retainDays === undefined ? {} : { retainDays }) }
-    put(`dataset ${datasetId}`, datasets.get(datasetId), wanted, { kind: 'dataset.put', datasetId, ...wanted })
+    const desired = { name, description, ...(retainDays === undefined ? {} : { retainDays }) }
+    put(`dataset ${datasetId}`, datasets.get(datasetId), desired, { kind: 'dataset.put', datasetId, ...desired })
   }
 
   const codes = new Map((await store.classifications(null)).map((one) => [`${one.datasetId}/${one.code}`, one]))
@@ -152,41 +154,41 @@ export async function planInstance(file: InstanceFile, store: Present): Promise<
         `classification ${code} names dataset ${datasetId}, which is neither in the instance nor in the file`,
       )
     }
-    const wanted = { name, description, labelSchema, active }
-    const change: Change = { kind: 'classification.put', datasetId, code, ...wanted }
-    put(`classification ${datasetId}/${code}`, codes.get(`${datasetId}/${code}`), wanted, change)
+    const desired = { name, description, labelSchema, active }
+    const change: Change = { kind: 'classification.put', datasetId, code, ...desired }
+    put(`classification ${datasetId}/${code}`, codes.get(`${datasetId}/${code}`), desired, change)
   }
 
   const profiles = new Map((await store.embeddingProfiles()).map((one) => [one.profileId, one]))
   for (const { id: profileId, ...said } of file.embedding_profiles ?? []) {
-    // Null means not known yet, and does not take back what has become known since.
-    const wanted = { ...said, dimensions: said.dimensions ?? profiles.get(profileId)?.dimensions ?? null }
-    put(`embedding profile ${profileId}`, profiles.get(profileId), wanted, {
+    // Null means unknown, and does not erase a value that became known since.
+    const desired = { ...said, dimensions: said.dimensions ?? profiles.get(profileId)?.dimensions ?? null }
+    put(`embedding profile ${profileId}`, profiles.get(profileId), desired, {
       kind: 'profile.put',
       profileId,
-      ...wanted,
+      ...desired,
     })
   }
 
   const applications = await store.applications()
-  for (const wanted of file.applications ?? []) {
+  for (const desired of file.applications ?? []) {
     const matching = applications.filter((one) =>
-      wanted.application_id === undefined ? one.name === wanted.name : one.applicationId === wanted.application_id,
+      desired.application_id === undefined ? one.name === desired.name : one.applicationId === desired.application_id,
     )
-    if (wanted.application_id !== undefined && matching.length === 0) {
+    if (desired.application_id !== undefined && matching.length === 0) {
       throw new InstanceFileError(
-        `there is no application ${wanted.application_id}: leave out application_id to create one`,
+        `there is no application ${desired.application_id}: leave out application_id to create one`,
       )
     }
     if (matching.length > 1) {
-      throw new InstanceFileError(`several applications are named "${wanted.name}": add application_id`)
+      throw new InstanceFileError(`several applications are named "${desired.name}": add application_id`)
     }
     const there = matching[0]
     const applicationId = there?.applicationId ?? newId('app')
-    const { name, policy, entitlements } = wanted
+    const { name, policy, entitlements } = desired
     if (there === undefined) {
       add(`+ application ${name}`, { kind: 'application.create', applicationId, name, policy: policy ?? {} })
-      if ((wanted.keys ?? []).length === 0) keyless.push(name)
+      if ((desired.keys ?? []).length === 0) keyless.push(name)
     } else {
       const parts = { ...(name === there.name ? {} : { name }), ...(policy === undefined ? {} : { policy }) }
       put(`application ${name}`, there, parts, { kind: 'application.update', applicationId, ...parts })
@@ -197,7 +199,7 @@ export async function planInstance(file: InstanceFile, store: Present): Promise<
       add(line, { kind: 'entitlements.put', applicationId, entitlements })
     }
     const keys = there === undefined ? [] : await store.keys({ ownerId: applicationId })
-    for (const key of wanted.keys ?? []) {
+    for (const key of desired.keys ?? []) {
       if (keys.some((one) => one.name === key.name && one.revokedAt === null)) continue
       const expiresAt = parseOptionalTime(key.expires_at)
       if (isPast(expiresAt)) {
@@ -231,7 +233,7 @@ export async function planInstance(file: InstanceFile, store: Present): Promise<
     }
     const expiresAt = parseOptionalTime(expires_at)
     if (isPast(expiresAt)) {
-      // The same file again, after its end.
+      // The same file again, after the token has expired.
       if (ofName.length > 0) continue
       throw new InstanceFileError(`admin token "${name}" does not exist yet, but expires in the past`)
     }

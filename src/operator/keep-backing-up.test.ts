@@ -7,7 +7,7 @@ const minute = 60_000
 const hour = 60 * minute
 const begins = Date.UTC(2026, 10, 16, 12)
 
-/** A clock that runs while nothing is done, and what happened when, in minutes. */
+/** Runs with a fake clock, and records the events with their times in minutes. */
 async function run(
   parts: { everyMs: number; forMs: number; made?: number[]; fails?: (nowMs: number) => boolean },
   happened: string[] = [],
@@ -40,7 +40,7 @@ test('one is made at once and then so often, counted from when each was begun', 
   assert.deepEqual(happened, ['0 made', '2 awaits 30', '30 made', '32 awaits 60', '60 made', '62 awaits 90'])
 })
 
-test('one that was made before is waited for, told once, however long it is', async () => {
+test('an earlier backup delays the next one, which is announced once', async () => {
   const made = [begins - hour]
   assert.deepEqual(await run({ everyMs: 48 * hour, forMs: 72 * hour, made }), [
     '0 awaits 2820',
@@ -49,7 +49,7 @@ test('one that was made before is waited for, told once, however long it is', as
   ])
 })
 
-test('one that fails is tried again within 5 minutes, and sooner where one is due sooner', async () => {
+test('a failed backup is retried within 5 minutes, and sooner if one is due sooner', async () => {
   const fails = (now: number) => now < begins + 9 * minute
   assert.deepEqual(await run({ everyMs: 24 * hour, forMs: hour, fails }), [
     '0 failed, again in 5',

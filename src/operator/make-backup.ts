@@ -1,11 +1,12 @@
 import { createWriteStream } from 'node:fs'
-import { copyFile, mkdir, open, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, open, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { adminTokenFile, artifactFolder, storeFile } from '../data-folder.ts'
-import { makeFolder } from '../make-folder.ts'
-import { formatTime } from '../time.ts'
+import { adminTokenFile, artifactFolder, storeFile } from '../platform/data-folder.ts'
+import { makeFolder } from '../platform/folders.ts'
+import { readRegular } from '../platform/regular-file.ts'
+import { formatTime } from '../platform/time.ts'
 import {
   artifactPath,
   BackupError,
@@ -21,7 +22,7 @@ import {
 export interface StoreCopy {
   readonly schema: number
   readonly counts: Readonly<Record<string, number>>
-  /** Artifacts that the copy knows and that have not expired. */
+  /** Unexpired artifacts that the copy refers to. */
   readonly artifacts: readonly CopiedArtifact[]
 }
 
@@ -36,22 +37,22 @@ export interface BackupParts {
   /** The version of Tidemark. */
   readonly version: string
   readonly now: () => number
-  /** The store as it is at one moment, as a file that stands alone, checked; writers go on meanwhile. */
+  /** Makes a checked copy of one snapshot of the store, in a single file. Writers go on meanwhile. */
   readonly copyStore: (path: string, report: Report) => Promise<StoreCopy>
-  /** null where there is no such file. */
+  /** Resolves to null if there is no such file. */
   readonly readArtifact: (artifact: CopiedArtifact) => Promise<Readable | null>
 }
 
 export interface MadeBackup {
   readonly folder: string
   readonly manifest: BackupManifest
-  /** Artifacts whose file was gone or not whole: of runs that ended their time meanwhile, or of a damaged disk. */
+  /** Artifacts whose file was missing or incomplete, because their run expired meanwhile or the disk is damaged. */
   readonly leftOut: readonly string[]
 }
 
 /**
- * A new folder inside `into`. It is written under another name and gets its own when everything in it is on disk: a
- * backup is whole or is not there.
+ * Makes a backup in a new folder inside `into`. The folder is written under another name, and renamed when everything
+ * in it is on disk, so a backup is complete or does not exist.
  */
 export async function makeBackup(into: string, parts: BackupParts, report: Report): Promise<MadeBackup> {
   const madeAt = parts.now()
@@ -90,7 +91,7 @@ export async function makeBackup(into: string, parts: BackupParts, report: Repor
   }
 }
 
-/** On disk before it counts, and for nobody else to read: key hashes and signing keys are in it. */
+/** Files are flushed to disk and readable by their owner only: they hold key hashes and signing keys. */
 const fresh = { flags: 'wx', mode: 0o600, flush: true } as const
 
 async function makePartial(into: string, partial: string): Promise<void> {
@@ -109,27 +110,22 @@ async function makePartial(into: string, partial: string): Promise<void> {
 
 async function copyToken(dataDir: string, partial: string): Promise<boolean> {
   try {
-    await copyFile(join(dataDir, adminTokenFile), join(partial, adminTokenFile))
+    const token = await readRegular(join(dataDir, adminTokenFile))
+    await writeFile(join(partial, adminTokenFile), token, { mode: 0o600, flush: true })
+    return true
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false
     throw error
   }
-  const copy = await open(join(partial, adminTokenFile))
-  try {
-    await copy.sync()
-  } finally {
-    await copy.close()
-  }
-  return true
 }
 
-/** As it was read back. */
+/** Size and checksum as read back. */
 async function fileOf(folder: string, path: string): Promise<BackupFile> {
   const { size } = await stat(join(folder, path))
   return { path, bytes: size, sha256: await sha256Of(join(folder, path)) }
 }
 
-/** A name is an entry of its folder, and on disk only when the folder is. */
+/** A name is an entry of its folder, and is on disk only once the folder is synced. */
 export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder)
   try {

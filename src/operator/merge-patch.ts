@@ -1,4 +1,4 @@
-/** RFC 7396: objects are merged, null removes, anything else replaces. */
+/** JSON Merge Patch (RFC 7396): objects are merged, null removes, anything else replaces. */
 export function mergePatch(target: unknown, patch: unknown): unknown {
   if (!isObject(patch)) return patch
   // A map, because assigning to the name `__proto__` of an object would change what the object inherits.

@@ -2,10 +2,11 @@ import type { KeptClaim } from '../access/claim.ts'
 import type { EntitlementInput } from '../access/entitlement.ts'
 import type { Policy } from '../access/policy.ts'
 import type { OwnerId } from '../access/principal.ts'
+import type { BackupNote } from './backup-note.ts'
 
 /**
- * The port: everything an operator sets. All writing goes through `commit`, so that every change, wherever it comes
- * from, is written together with its line in the audit log, and several changes are all made or none.
+ * The port: everything that operators configure. All writes go through `commit`, so that every change is written
+ * together with its line in the audit log, and several changes are made together or not at all.
  */
 export interface OperatorStore {
   commit(changes: readonly Change[], mark: AuditMark, claim?: KeptClaim | null): Promise<readonly ChangeOutcome[]>
@@ -21,15 +22,20 @@ export interface OperatorStore {
   usage(range: { fromDay: string; toDay: string; applicationId: string | null }): Promise<readonly Usage[]>
   /** Newest first; `before` is the id of the last line already seen. */
   audit(page: { before: string | null; limit: number }): Promise<readonly AuditLine[]>
+  /** Backups made by other tools, from `backup.record`. */
+  recordedBackups(): Promise<BackupNote>
 }
 
-/** Who changes something, and when. */
+/** Who makes a change, and when. */
 export interface AuditMark {
   readonly actor: string
   readonly at: number
 }
 
-/** The tag of the record (`record-tag.ts`) that a change was made from: where another one stands, it is refused. */
+/**
+ * The tag of the record (`record-tag.ts`) that a change is based on. If the record has another tag, the change is
+ * refused.
+ */
 export interface Condition {
   readonly ifTag?: string
 }
@@ -40,10 +46,10 @@ export type Change =
       datasetId: string
       name: string
       description: string | null
-      /** Absent leaves it as it is; null keeps documents for ever. */
+      /** Absent keeps the current value; null keeps documents forever. */
       retainDays?: number | null
     } & Condition)
-  /** A conflict (`in_use`) while anything hangs on it: documents are for an erasure to take away. */
+  /** A conflict (`in_use`) while it has documents or references: documents are removed by an erasure. */
   | { kind: 'dataset.delete'; datasetId: string }
   | ({
       kind: 'classification.put'
@@ -61,21 +67,26 @@ export type Change =
       model: string
       dimensions: number | null
       status: ProfileStatus
-      /** true takes the place of the default profile so far; absent leaves it. */
+      /** true replaces the current default profile; absent changes nothing. */
       isDefault?: boolean
     } & Condition)
   | {
-      /** Vectors of these profiles are made besides those of the default one, of texts in these languages; of no others. */
+      /**
+       * Additional vectors are made for these profiles besides the default one, for texts in these languages; for no
+       * others.
+       */
       kind: 'profiles.make'
       profiles: readonly { readonly profileId: string; readonly languages: readonly string[] | null }[]
     }
+  /** A backup by another tool succeeded or failed. */
+  | { kind: 'backup.record'; outcome: 'made' | 'failed' }
   | { kind: 'application.create'; applicationId: string; name: string; policy: Policy }
   | ({
       kind: 'application.update'
       applicationId: string
       name?: string
       policy?: Policy
-      /** The policy that `policy` was made from; where another one stands by now, the change is a conflict. */
+      /** The policy that `policy` is based on. If the record has another one by now, the change is a conflict. */
       policyBefore?: Policy
     } & Condition)
   /** A conflict (`in_use`) while it has valid keys, unfinished runs or subscriptions, unless forced. */
@@ -85,21 +96,22 @@ export type Change =
   /** A conflict (`in_use`) while it holds tasks, unless forced. */
   | { kind: 'collector.delete'; collectorId: string; force: boolean }
   | ({ kind: 'key.create' } & NewKey)
-  | { kind: 'key.revoke'; keyId: string }
-  /** The old key lives on until `oldExpiresAt`, or its own earlier end. */
+  /** `revokedAt` is set to repeat a revocation that the store has lost. */
+  | { kind: 'key.revoke'; keyId: string; revokedAt?: number }
+  /** The old key stays valid until `oldExpiresAt`, or its own earlier expiry. */
   | { kind: 'key.rotate'; keyId: string; oldExpiresAt: number; replacement: NewKey }
-  /** Ends at that time, or at its own earlier end. */
+  /** Expires at that time, or at its own earlier expiry. */
   | { kind: 'key.expire'; keyId: string; expiresAt: number }
-  /** For the audit log alone: the token is no part of the store. */
+  /** Only for the audit log: the token is not in the store. */
   | { kind: 'admin_token.replace' }
-  /** For the audit log alone: the first line of an instance that came from a backup. */
+  /** Only for the audit log: the first line of a restored instance. */
   | { kind: 'instance.restore'; backupMadeAt: string; compared: boolean; revived: readonly string[] }
 
-/** The secret itself never reaches the store: only its hash and what is shown of it in lists. */
+/** The secret itself never reaches the store: only its hash and the part shown in lists. */
 export interface NewKey {
   readonly keyId: string
   readonly owner: OwnerId
-  /** What the key may do, of the kinds whose owner does not say it; null of the others. */
+  /** The rights of a key whose owner does not define them; null for other kinds. */
   readonly rights: Readonly<Record<string, unknown>> | null
   readonly name: string | null
   readonly prefix: string
@@ -115,7 +127,7 @@ export interface Dataset {
   readonly datasetId: string
   readonly name: string
   readonly description: string | null
-  /** Documents are erased so many days after they came in; null keeps them for ever. */
+  /** Documents are erased this many days after they arrived; null keeps them forever. */
   readonly retainDays: number | null
   readonly createdAt: number
   readonly updatedAt: number

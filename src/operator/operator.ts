@@ -4,10 +4,10 @@ import type { EntitlementInput } from '../access/entitlement.ts'
 import { makeKey } from '../access/keys.ts'
 import type { Policy } from '../access/policy.ts'
 import type { Role } from '../access/roles.ts'
-import { TidemarkError } from '../errors.ts'
-import { newId } from '../ids.ts'
-import { quoted } from '../quoted.ts'
-import { dayMs } from '../time.ts'
+import { TidemarkError } from '../platform/errors.ts'
+import { newId } from '../platform/ids.ts'
+import { quoted } from '../platform/quoted.ts'
+import { dayMs } from '../platform/time.ts'
 import { mergePatch } from './merge-patch.ts'
 import type {
   Application,
@@ -23,20 +23,20 @@ import type {
   OperatorStore,
 } from './operator-store.ts'
 
-/** Each attempt fails only because another patch came through, so this many at once are all kept. */
+/** An attempt fails only because another patch succeeded, so this many concurrent patches all succeed. */
 const patchAttemptsMax = 50
 
-/** What lets an old key live on after it is rotated, unless the operator says otherwise. */
+/** How long an old key stays valid after rotation by default. */
 export const rotationGraceSecondsDefault = 86_400
 
 export interface ShownKey {
   readonly keyId: string
-  /** The only time the secret is seen. */
+  /** The secret is shown only here. */
   readonly secret: string
   readonly expiresAt: number | null
 }
 
-/** What an operator can do, from the admin API and from the command line alike. */
+/** The operations of an operator, for the admin API and the command line. */
 export class Operator {
   readonly read: Omit<OperatorStore, 'commit'>
   #store: OperatorStore
@@ -47,7 +47,7 @@ export class Operator {
     this.#store = store
   }
 
-  /** `changed` is called after each committed change, so that this process applies it to the very next request. */
+  /** `changed` is called after each committed change, so that this process applies it to the next request. */
   onChange(changed: () => void): void {
     this.#changed = changed
   }
@@ -103,8 +103,8 @@ export class Operator {
   }
 
   /**
-   * The patch is a JSON merge patch of the policy as it is now: what is named changes, null removes, the rest stays.
-   * Of two patches at once the second is made again from what the first left, so that none is lost.
+   * Applies a JSON merge patch to the current policy: fields in it change, null removes, others stay. If two
+   * patches are concurrent, the second is applied again to the result of the first, so that none is lost.
    */
   async patchApplication(
     actor: string,
@@ -128,12 +128,12 @@ export class Operator {
     }
   }
 
-  /** Its keys die with it. `force`: even where it is in use. */
+  /** Deletes its keys too. `force` deletes it even if it is in use. */
   async deleteApplication(actor: string, applicationId: string, force: boolean): Promise<void> {
     await this.commit(actor, [{ kind: 'application.delete', applicationId, force }])
   }
 
-  /** Only one that nothing hangs on. */
+  /** Deletes a dataset without documents or references. */
   async deleteDataset(actor: string, datasetId: string): Promise<void> {
     await this.commit(actor, [{ kind: 'dataset.delete', datasetId }])
   }
@@ -153,7 +153,7 @@ export class Operator {
     return { keyId: key.keyId, secret, expiresAt: key.expiresAt }
   }
 
-  /** Of applications and collectors. */
+  /** Keys of applications and collectors. */
   async keys(of: { ownerId?: string }): Promise<readonly Key[]> {
     return (await this.#store.keys(of)).filter((key) => !isToken(key))
   }
@@ -164,7 +164,7 @@ export class Operator {
     return this.key(keyId)
   }
 
-  /** A new key of the same owner and name; the old one keeps working for the grace time. */
+  /** Creates a new key with the same owner and name; the old one stays valid for the grace period. */
   async rotateKey(
     actor: string,
     keyId: string,
@@ -232,15 +232,17 @@ export class Operator {
     return this.token(tokenId)
   }
 
-  /** Tokens are none: whoever may rotate keys could make itself an owner. */
+  /** Excludes admin tokens: otherwise a role that may rotate keys could become owner. */
   async key(keyId: string): Promise<Key> {
     const key = await this.#store.key(keyId)
-    if (key === null || isToken(key)) throw new TidemarkError('not_found', `there is no key ${quoted(keyId)}`)
+    if (key === null || isToken(key)) {
+      throw new TidemarkError('not_found', `there is no key with the ID ${quoted(keyId)}: tidemark key list shows all`)
+    }
     return key
   }
 }
 
-/** A key of an owner, and its secret, which is nowhere else. */
+/** A key with its secret, which is stored nowhere else. */
 export function newKey(
   kind: CredentialKind,
   ownerId: string,
@@ -250,7 +252,7 @@ export function newKey(
   return { key: { keyId: newId('key'), owner: { kind, id: ownerId }, rights: null, ...made, ...input }, secret }
 }
 
-/** An admin token, which nobody owns: what it may do it says itself. */
+/** An admin token, which has no owner and holds its own rights. */
 export function newToken({ name, role, expiresAt }: { name: string; role: Role; expiresAt: number | null }): {
   readonly key: NewKey
   readonly secret: string

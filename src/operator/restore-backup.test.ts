@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { hash } from 'node:crypto'
 import {
   existsSync,
@@ -17,7 +18,7 @@ import { afterEach, beforeEach, suite, test } from 'node:test'
 import { artifactPath, type BackupManifest, manifestText } from './backup-manifest.ts'
 import { finishRestore, type RestoreParts, refuseOverlap, restoreBackup } from './restore-backup.ts'
 
-suite('what is left of a restore that was ended', () => {
+suite('the remains of an interrupted restore', () => {
   let dataDir: string
   const staged = (name: string): string => join(dataDir, 'restore.partial', name)
   beforeEach(() => {
@@ -95,22 +96,29 @@ suite('a damaged backup is refused before anything is touched', () => {
     bytes[bytes.length >> 1]! ^= 1
     writeFileSync(inBackup(path), bytes)
   }
-  /** As a program would write it that means harm, or comes from the future. */
+  /** A reader that opens it would wait for a writer. */
+  const pipe = (path: string): void => {
+    rmSync(inBackup(path))
+    execFileSync('mkfifo', [inBackup(path)])
+  }
+  /** A manifest as a malicious or newer program might write it. */
   const rewrite = (changes: Partial<BackupManifest>): void =>
     writeFileSync(inBackup('manifest.json'), manifestText({ ...written, ...changes }))
   const outside = { path: '../outside', bytes: 0, sha256: hash('sha256', '') }
 
   const damages: [string, RegExp, () => void][] = [
-    ['a flipped bit of the store', /damaged: tidemark.sqlite is not/, () => flip('tidemark.sqlite')],
-    ['a flipped bit of an artifact', /damaged: artifacts\/art_\w+.parquet is not/, () => flip(artifact)],
+    ['a flipped bit of the store', /damaged: tidemark.sqlite has changed/, () => flip('tidemark.sqlite')],
+    ['a flipped bit of an artifact', /damaged: artifacts\/art_\w+.parquet has changed/, () => flip(artifact)],
     ['a flipped bit of the manifest', /damaged: its manifest.json/, () => flip('manifest.json')],
     ['a missing artifact', /damaged: artifacts\/art_\w+.parquet is missing/, () => rmSync(inBackup(artifact))],
     ['a missing store', /damaged: tidemark.sqlite is missing/, () => rmSync(inBackup('tidemark.sqlite'))],
     ['a missing manifest', /is not a backup/, () => rmSync(inBackup('manifest.json'))],
-    ['a short store', /damaged: tidemark.sqlite is not/, () => truncateSync(inBackup('tidemark.sqlite'), 8192)],
+    ['a short store', /damaged: tidemark.sqlite has changed/, () => truncateSync(inBackup('tidemark.sqlite'), 8192)],
     ['a short manifest', /damaged: its manifest.json/, () => truncateSync(inBackup('manifest.json'), 100)],
     ['a path out of the folder', /damaged: its manifest.json/, () => rewrite({ files: [...files, outside] })],
     ['no store in the manifest', /damaged: its manifest.json/, () => rewrite({ files: files.slice(1) })],
+    ['a pipe as the manifest', /manifest\.json: it is not a regular file/, () => pipe('manifest.json')],
+    ['a pipe as the store', /damaged: tidemark.sqlite has changed/, () => pipe('tidemark.sqlite')],
     ['a newer version', /newer version of Tidemark \(.*schema 9999/, () => rewrite({ schema: 9999 })],
   ]
   for (const [what, message, damage] of damages) {

@@ -1,24 +1,24 @@
 /**
- * A backup in place of what a data folder holds, all or nothing.
+ * Replaces the contents of a data folder by a backup, all or nothing.
  *
- * 1. The folder is checked, then everything in the backup, before anything is touched.
- * 2. It is copied into `restore.partial` in the data folder, the store first, and artifacts beside the others as drafts;
- *    all of it is checked again on the way. In the copy of the store keys end that the store in the data folder knows to
- *    be over (`carry-over.ts`).
- * 3. Artifacts are kept, which harms nobody: the store that is there does not know them. The search index is removed: it
- *    can be made anew from either store.
- * 4. The store is moved into place. This one rename is the moment from which the folder is the restored one.
- * 5. The admin token's hash is moved into place. Where the process was ended between the two, `restore.partial` has a
- *    token and no store, and `finishRestore`, at the next start, does the rest.
+ * 1. The folder is checked, then everything in the backup, before anything is changed.
+ * 2. The backup is copied into `restore.partial` in the data folder, the store first, and artifacts beside the others as
+ *    drafts; all of it is checked again on the way. In the copy of the store, keys end that the replaced store has ended
+ *    (`carry-over.ts`).
+ * 3. Artifacts are kept, which is harmless because the current store does not refer to them. The search index is removed,
+ *    as it can be rebuilt from either store.
+ * 4. The store is moved into place. After this one rename the folder is the restored one.
+ * 5. The admin token's hash is moved into place. If the process ends between the two, `restore.partial` has a token and no
+ *    store, and `finishRestore`, at the next start, does the rest.
  */
 import { createHash } from 'node:crypto'
-import { createReadStream, createWriteStream, existsSync } from 'node:fs'
-import { lstat, mkdir, mkdtemp, readdir, readFile, realpath, rename, rm, rmdir, stat } from 'node:fs/promises'
+import { createWriteStream, existsSync } from 'node:fs'
+import { lstat, mkdir, mkdtemp, readdir, realpath, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { dirname, join, relative, sep } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import { adminTokenFile, artifactFolder, restoreFolder, storeFile } from '../data-folder.ts'
-import { giveToOwner } from '../give-to-owner.ts'
-import { makeFolder } from '../make-folder.ts'
+import { adminTokenFile, artifactFolder, restoreFolder, storeFile } from '../platform/data-folder.ts'
+import { giveToOwner, makeFolder } from '../platform/folders.ts'
+import { openRegular, readRegularText } from '../platform/regular-file.ts'
 import {
   artifactIdOf,
   BackupError,
@@ -30,6 +30,7 @@ import {
   totalBytes,
 } from './backup-manifest.ts'
 import type { CarriedOver } from './carry-over.ts'
+import { removeHistoryMark } from './history-mark.ts'
 import { syncFolder } from './make-backup.ts'
 
 export interface RestoreParts {
@@ -40,34 +41,36 @@ export interface RestoreParts {
   }
   /** The newest schema that this version knows. */
   readonly newestSchema: number
-  /** Throws where a process has the store that is there open. */
+  /** Throws if a process has the current store open. */
   readonly refuseInUse: () => void
-  /** Removes what is beside the store that is there, which nobody has open. */
+  /** Removes the log files of the current store, which nobody has open. */
   readonly removeStoreLog: () => Promise<void>
-  /** What a store needs that goes on from an earlier time, on the copy that is not yet in place. */
+  /** Prepares the copied store, before it is put in place, to continue from an earlier time. */
   readonly prepareStore: (path: string, manifest: BackupManifest) => Promise<RestoredAccess>
   readonly removeIndex: () => Promise<void>
 }
 
-/** Who may use the restored instance, against the one that it replaced; or why that one could not be asked. */
+/** The access to the restored instance compared with the replaced one, or why that one could not be read. */
 export type RestoredAccess = (
   | { readonly carried: CarriedOver }
   | { readonly unknown: string; readonly validKeys: number }
 ) & {
-  /** Documents of the backup that were erased since, and are again; null where that cannot be known. */
+  /** Documents of the backup that were erased later, and are now erased again; null if unknown. */
   readonly erasedAgain: number | null
+  /** Identifies the instance, and so its record of removals; null if nothing was ever changed in it. */
+  readonly instance: string | null
 }
 
 export interface Restored {
   readonly manifest: BackupManifest
   readonly access: RestoredAccess
-  /** The admin token was another one before. */
+  /** The admin token differs from the previous one. */
   readonly tokenChanged: boolean
 }
 
 const staging = (dataDir: string): string => join(dataDir, restoreFolder)
 
-/** What is in a folder that was empty when a restore into it was stopped. */
+/** The contents of an empty folder after an interrupted restore. */
 const leftByRestore: readonly string[] = [restoreFolder, artifactFolder]
 
 export async function restoreBackup(
@@ -107,6 +110,8 @@ export async function restoreBackup(
     for (const artifact of artifacts) await parts.artifacts.keep(artifact)
     await parts.removeIndex()
     await syncFolder(staged)
+    // The mark belongs to the replaced store: a restored one is expected to have less.
+    await removeHistoryMark(dataDir)
     await parts.removeStoreLog()
     await rename(join(staged, storeFile), join(dataDir, storeFile))
   } catch (error) {
@@ -119,7 +124,7 @@ export async function restoreBackup(
   return { manifest, access: carriedOver, tokenChanged }
 }
 
-/** Refuses a folder that a backup cannot be restored into: before all of a large backup, or of one in a bucket, is read. */
+/** Refuses an unsuitable target folder before a large or remote backup is read. */
 export async function checkTarget(
   { dataDir, refuseInUse }: Pick<RestoreParts, 'dataDir' | 'refuseInUse'>,
   { force }: { readonly force: boolean },
@@ -136,8 +141,8 @@ export async function checkTarget(
 }
 
 /**
- * Refuses the backup itself as the data folder, and a folder in it: what is replaced, or comes beside it, would be the
- * backup. One that lies in the data folder is left as it is.
+ * Refuses the backup itself as the data folder, and a folder in it, because the restore would overwrite the backup. A
+ * backup inside the data folder is left as it is.
  */
 export async function refuseOverlap(backup: string, dataDir: string): Promise<void> {
   const [from, to] = [await realPathOf(backup), await realPathOf(dataDir)]
@@ -147,13 +152,13 @@ export async function refuseOverlap(backup: string, dataDir: string): Promise<vo
 
 const isWithin = (inner: string, outer: string): boolean => relative(outer, inner).split(sep, 1)[0] !== '..'
 
-/** Also of what is not there yet. */
+/** Also resolves a path that does not exist yet. */
 async function realPathOf(path: string): Promise<string> {
   const there = await nearestThere(path)
   return join(await realpath(there), relative(there, path))
 }
 
-/** The path itself, or of the folders above it the first that is there. */
+/** The path itself, or the nearest folder above it that exists. */
 async function nearestThere(path: string): Promise<string> {
   try {
     await lstat(path)
@@ -165,7 +170,10 @@ async function nearestThere(path: string): Promise<string> {
   }
 }
 
-/** Where it is not there yet, the folder that it is to be made in. Rights do not tell: in /proc not even root makes one. */
+/**
+ * For a missing folder, checks the one that it would be created in. Permissions alone do not tell: in /proc even root
+ * cannot create one.
+ */
 async function mustBeWritable(folder: string): Promise<void> {
   let there = folder
   try {
@@ -179,12 +187,12 @@ async function mustBeWritable(folder: string): Promise<void> {
   }
 }
 
-/** Both are there, and say different things. */
+/** Whether both files exist with different contents. */
 async function differ(one: string, other: string): Promise<boolean> {
-  return existsSync(one) && existsSync(other) && (await readFile(one, 'utf8')) !== (await readFile(other, 'utf8'))
+  return existsSync(one) && existsSync(other) && (await readRegularText(one)) !== (await readRegularText(other))
 }
 
-/** Does what is left of a restore whose store is in place; nothing where there is none. */
+/** Completes a restore whose store is in place. Does nothing if there is none. */
 export async function finishRestore(dataDir: string): Promise<void> {
   const staged = staging(dataDir)
   const token = join(staged, adminTokenFile)
@@ -196,7 +204,7 @@ export async function finishRestore(dataDir: string): Promise<void> {
   await rm(staged, { recursive: true, force: true })
 }
 
-/** The token first: without a store beside it, it would be taken for one that is still to be put in place. */
+/** Removes the token first: without a store beside it, it would look like one that is still to be put in place. */
 async function removeStaged(staged: string): Promise<void> {
   await rm(join(staged, adminTokenFile), { force: true })
   await rm(staged, { recursive: true, force: true })
@@ -225,15 +233,16 @@ async function giveStagedToOwner({ dataDir, artifacts }: RestoreParts, artifactI
   const drafts = await Promise.all(artifactIds.map((artifactId) => artifacts.draftPath(artifactId)))
   if (drafts.length === 0) return
   const folder = dirname(drafts[0]!)
-  // The folder of artifacts may have been made just now, and may as well be one that others share.
+  // The folder of artifacts may be new, or may be shared with others.
   if (folder === join(dataDir, artifactFolder)) await giveToOwner(dataDir, [folder])
   await giveToOwner(folder, drafts)
 }
 
 async function copyChecked(from: string, to: string, file: BackupFile, copied: (bytes: number) => void): Promise<void> {
   const digest = createHash('sha256')
+  const source = await openRegular(from)
   await pipeline(
-    createReadStream(from, { highWaterMark: 1 << 20 }),
+    source.createReadStream({ highWaterMark: 1 << 20 }),
     async function* (pieces: AsyncIterable<Buffer>) {
       for await (const piece of pieces) {
         digest.update(piece)

@@ -1,10 +1,11 @@
+import { Type } from 'typebox'
+import { usageInWords } from '../access/operations.ts'
 import type { UsageBook } from '../access/usage-book.ts'
-import { conditionOf, IfMatchHeaders } from '../http/if-match.ts'
+import { conditionOf, IfMatchHeaders } from '../http/conditional-requests.ts'
 import { NewestFirst, nextBefore, pageOf } from '../http/newest-first.ts'
 import type { TypedApp } from '../http/typed-app.ts'
-import { Type } from '../schema-types.ts'
-import { dayMs, utcDay } from '../time.ts'
-import { named, noFields, orNull, strict } from '../validation.ts'
+import { dayMs, utcDay } from '../platform/time.ts'
+import { named, noFields, orNull, strict } from '../platform/validation.ts'
 import { about, actorOf, byId, list, needRole, route, tagged } from './admin-route.ts'
 import { classificationAnswer, datasetAnswer, profileAnswer } from './answers.ts'
 import { applicationRoutes } from './application-routes.ts'
@@ -48,7 +49,7 @@ function datasetRoutes(app: TypedApp, operator: Operator): void {
       const { name, description = null, retain_days: retainDays } = request.body
       if (retainDays !== undefined) {
         const there = (await operator.read.datasets()).find((one) => one.datasetId === datasetId)
-        // Of another number documents are erased: as by the owner's other routes.
+        // A changed number may erase documents, so it needs the same role as other erasures.
         if (retainDays !== (there?.retainDays ?? null)) needRole(request, 'owner')
       }
       const kept = retainDays === undefined ? {} : { retainDays }
@@ -217,13 +218,15 @@ function reportRoutes(app: TypedApp, operator: Operator, book: UsageBook): void 
       schema: {
         ...about(
           'Get usage',
-          `Usage per application, day and operation. Counts of other processes may lag by about ten seconds. Default: the last ${usageDaysDefault} days.`,
+          `Requests per application, day and operation. ${usageInWords} Counts of other processes may lag by about ten seconds. Default: the last ${usageDaysDefault} days.`,
         ),
         querystring: Type.Object(
           {
             from_day: day(`The first UTC day, such as 2026-11-15. Default: ${usageDaysDefault - 1} days ago.`),
             to_day: day('The last UTC day, inclusive. Default: today.'),
-            application_id: Type.Optional(Type.String({ description: 'Only this application. Default: all.' })),
+            application_id: Type.Optional(
+              Type.String({ minLength: 1, maxLength: 128, description: 'Only this application. Default: all.' }),
+            ),
           },
           strict,
         ),

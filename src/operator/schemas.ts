@@ -1,7 +1,7 @@
+import { Type } from 'typebox'
 import { EntitlementInput } from '../access/entitlement.ts'
 import { Policy } from '../access/policy.ts'
 import { roles } from '../access/roles.ts'
-import { Type } from '../schema-types.ts'
 import {
   choice,
   dateTime,
@@ -13,18 +13,18 @@ import {
   personPattern,
   printablePattern,
   strict,
-} from '../validation.ts'
+} from '../platform/validation.ts'
 
-/** Bodies and answers of the admin API, and the parts of a file for `tidemark apply`. */
+/** Request and response bodies of the admin API, and the parts of a file for `tidemark apply`. */
 
-/** Ids that operators choose: readable in addresses and lists, and without the comma that separates values. */
+/** Ids chosen by operators: readable in addresses and lists, and without the comma that separates values. */
 const chosenId = (description: string) =>
   Type.String({
     pattern: '^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$',
     description: `${description} Letters, digits and . _ : -, at most 128 characters.`,
   })
 export const DatasetId = chosenId('The ID of the dataset, as used by collectors and applications.')
-/** Names stand in lists, logs and terminals: no control characters. Longer texts may have lines. */
+/** Names appear in lists, logs and terminals, so they have no control characters. Longer texts may have line breaks. */
 export const name = Type.String({
   minLength: 1,
   maxLength: 200,

@@ -1,6 +1,6 @@
 /**
- * Names by which admin tokens are told apart, in the audit log and by whoever revokes one. Two names that a reader would
- * take for the same one are the same: case, spaces, width and how accents are written do not tell them apart.
+ * Compares the names of admin tokens, which identify them in the audit log. Names that look the same to a reader count
+ * as the same: case, spaces, width and the encoding of accents are ignored.
  */
 export const isSameTokenName = (one: string, other: string): boolean => asRead(one) === asRead(other)
 

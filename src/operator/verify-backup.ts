@@ -3,20 +3,23 @@ import type { StoreCopy } from './make-backup.ts'
 import { type RestoreParts, restoreBackup } from './restore-backup.ts'
 
 export interface VerifyParts extends Omit<RestoreParts, 'dataDir' | 'artifacts' | 'removeIndex'> {
-  /** An empty folder, which is as a data folder when this is done. */
+  /** An empty folder, which becomes a complete data folder. */
   readonly scratch: string
   readonly artifacts: RestoreParts['artifacts']
-  /** Reads all of the restored store. Throws where it is damaged, or has other rows than so many. Its artifacts that have not expired. */
+  /**
+   * Reads the whole restored store and returns its unexpired artifacts. Throws if it is damaged, or has other row
+   * counts.
+   */
   readonly examineStore: (counts: BackupManifest['counts']) => Promise<StoreCopy['artifacts']>
 }
 
 export interface VerifiedBackup {
   readonly manifest: BackupManifest
-  /** Results that the store knows and the backup does not have: their files were gone or damaged when it was made. */
+  /** Results that the store has and the backup lacks: their files were missing or damaged when it was made. */
   readonly withoutFile: readonly string[]
 }
 
-/** Restores a backup where nobody needs it, and looks at what came of it. Throws where it could not be relied on. */
+/** Restores a backup to a temporary folder and checks it. Throws if it cannot be relied on. */
 export async function verifyBackup(folder: string, parts: VerifyParts, report: Report): Promise<VerifiedBackup> {
   const { manifest } = await restoreBackup(
     folder,

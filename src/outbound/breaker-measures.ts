@@ -1,7 +1,7 @@
-import type { Measures } from '../measures.ts'
+import type { Measures } from '../platform/measures.ts'
 import { type BreakerState, breakerStates } from './circuit-breaker.ts'
 
-/** Whether foreign servers are left alone, by what they are asked for. */
+/** Reports the state of the circuit breaker before each external server, by purpose. */
 export function measureBreakers(measures: Measures, breakers: Readonly<Record<string, () => BreakerState>>): void {
   measures.gauge(
     {

@@ -7,7 +7,7 @@ import { CircuitBreaker } from './circuit-breaker.ts'
 const failuresMax = 2
 const cooldownMs = 100
 
-/** What the breaker should be, said in the plainest way: from the history since it last closed or opened. */
+/** The expected state of the breaker, computed from its history since it last closed or opened. */
 interface Model {
   nowMs: number
   openedAtMs: number | null

@@ -8,8 +8,8 @@
  *
  * Closed lets everything through and counts failures in a row; a success forgets them. Open lets nothing through for
  * `cooldownMs`. Half open lets one request through, the probe, and nothing else until the probe has ended. A request
- * that was let through before the state last changed no longer has a say: its news is old. One that was given up
- * says nothing about the provider; if it was the probe, the next request is.
+ * that was let through before the state last changed is ignored. One that the caller gave up
+ * says nothing about the provider; if it was the probe, the next request is the probe.
  */
 const transitions = {
   closed: { succeeded: 'closed', failed: 'closed', tripped: 'open', cooled: 'closed' },
@@ -28,7 +28,7 @@ export interface CircuitBreakerOptions {
   readonly now?: () => number
 }
 
-/** Leave to make one request; exactly one of the three is to be called when it has ended. */
+/** Permission for one request. Call exactly one of the three when it has ended. */
 export interface Permit {
   succeeded(): void
   failed(): void
@@ -39,7 +39,7 @@ export class CircuitBreaker {
   readonly #options: CircuitBreakerOptions
   readonly #now: () => number
   #state: BreakerState = 'closed'
-  /** Grows with each change of state: the news of a permit from an earlier one is old. */
+  /** Grows with each change of state. The outcome of a permit from an earlier period is ignored. */
   #period = 0
   #failuresInRow = 0
   #openUntilMs = 0
@@ -55,12 +55,12 @@ export class CircuitBreaker {
     return this.#state
   }
 
-  /** Milliseconds until a request may be let through; 0 when open no longer stands in the way. */
+  /** Milliseconds until a request may be admitted; 0 if the breaker is no longer open. */
   get waitMs(): number {
     return this.state === 'open' ? this.#openUntilMs - this.#now() : 0
   }
 
-  /** `null` when the request must not be made. */
+  /** Returns `null` if the request must not be made. */
   admit(): Permit | null {
     const state = this.state
     if (state === 'open' || (state === 'half_open' && this.#probing)) return null

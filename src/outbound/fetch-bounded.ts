@@ -8,12 +8,12 @@ import { readBounded, TooLarge } from './read-bounded.ts'
 import { withDeadline } from './with-deadline.ts'
 
 /**
- * GET with bounds, for addresses that strangers may have chosen. Name resolution, the check of what came out, and the
- * connection are one step: the socket is opened to the very address that was checked, and every redirect goes through
- * the same door.
+ * GET with bounds, for addresses that untrusted people may have chosen. Name resolution, the check of its result, and
+ * the connection are one step: the socket is opened to exactly the address that was checked. Every redirect is checked
+ * in the same way.
  */
 export interface FetchBounds {
-  /** After decompression, and before. */
+  /** Applies before and after decompression. */
   readonly bytesMax: number
   /** From the first name lookup to the last byte, redirects included. */
   readonly timeoutMs: number
@@ -26,11 +26,11 @@ export interface FetchedFile {
   readonly status: number
   readonly headers: IncomingMessage['headers']
   readonly body: Buffer
-  /** After redirects. */
+  /** The address after redirects. */
   readonly url: string
 }
 
-/** Why nothing was fetched, as a short word for logs and tests, and as a sentence. */
+/** Why nothing was fetched: `reason` is a short word for logs and tests, the message a sentence. */
 export class FetchRefused extends Error {
   readonly reason: 'address' | 'size' | 'time' | 'redirects' | 'scheme' | 'network' | 'encoding'
   constructor(reason: FetchRefused['reason'], message: string) {
@@ -40,7 +40,7 @@ export class FetchRefused extends Error {
   }
 }
 
-/** `beforeRedirect` is asked before each redirect is followed; what it throws ends it. */
+/** Calls `beforeRedirect` before following each redirect; an error that it throws ends the fetch. */
 export async function fetchBounded(
   address: string,
   headers: Readonly<Record<string, string>>,
@@ -62,7 +62,7 @@ export async function fetchBounded(
   })
 }
 
-/** What was fetched, or where it is said to be. */
+/** Returns the answer, or the address of the redirect. */
 async function fetchOnce(
   url: URL,
   headers: Readonly<Record<string, string>>,
@@ -79,7 +79,7 @@ async function fetchOnce(
     }
     response.destroy()
     const next = URL.parse(location, url)
-    if (next === null) throw new FetchRefused('redirects', 'a redirect to something that is no address')
+    if (next === null) throw new FetchRefused('redirects', 'a redirect to an invalid address')
     return next
   } catch (error) {
     if (error instanceof FetchRefused) throw error
@@ -133,14 +133,14 @@ async function resolve(
   const addresses =
     family !== 0 ? [{ address: host, family }] : await untilAborted(lookup(host, { all: true, verbatim: true }), signal)
   const [first] = addresses
-  // One inner address among public ones is a sign of a trap, not of a feed.
+  // One private address among public ones is a sign of an attack, not of a feed.
   if (first === undefined || !addresses.every(({ address }) => allows(address))) {
     throw new FetchRefused('address', `${host} is not an address of the public internet`)
   }
   return first
 }
 
-/** The lookup itself cannot be called off; it is no longer waited for. */
+/** A lookup cannot be cancelled; this only stops waiting for it. */
 function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((done, fail) => {
     const stop = (): void => fail(signal.reason)
@@ -162,7 +162,7 @@ async function readBody(response: IncomingMessage, bytesMax: number, signal: Abo
   const stop = (): void => void decoded.destroy(signal.reason)
   signal.addEventListener('abort', stop, { once: true })
   try {
-    // As unpacked: a small file that unpacks into a large one ends with the first bytes too many.
+    // The limit applies to the decompressed size, so a small file that expands to a large one is cut off early.
     return await readBounded(decoded, bytesMax, response.headers['content-length'])
   } catch (error) {
     if (

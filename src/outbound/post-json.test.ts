@@ -36,7 +36,7 @@ test('sends JSON with the headers that are given, and reads the answer', async (
   assert.deepEqual(await seen.promise, ['POST', '/path?query=kept', 'application/json', 'Bearer key', '{"a":1}'])
 })
 
-test('a refusal is its status and when to come back; its text is read for who asks for it', async () => {
+test('a refusal has its status and the time to retry; its text is only read on request', async () => {
   answerWith(429, 'your key is 123', { 'retry-after': '7' })
   assert.deepEqual(await post(), { outcome: 'answered', status: 429, text: '', retryAfterMs: 7_000 })
   const read = await post({ readsRefusals: true })
@@ -54,7 +54,7 @@ test('no redirect is followed', async () => {
   assert.equal(requests, 1)
 })
 
-test('an answer beyond the limit is given up, of a refusal too', async () => {
+test('a response beyond the limit is abandoned, also if it is a refusal', async () => {
   for (const status of [200, 500]) {
     answerWith(status, 'x'.repeat(1_001))
     assert.deepEqual(await post({ readsRefusals: true }), { outcome: 'too_large' })
@@ -63,14 +63,14 @@ test('an answer beyond the limit is given up, of a refusal too', async () => {
   assert.equal((await post()).outcome, 'answered')
 })
 
-test('late is who does not answer, and who does not come to the end of an answer', async () => {
+test('a server is late if it does not answer, or does not complete its answer', async () => {
   answer = () => {}
   assert.deepEqual(await post({ timeoutMs: 50 }), { outcome: 'late' })
   answer = (_request, response) => void response.writeHead(200).write('{')
   assert.deepEqual(await post({ timeoutMs: 50 }), { outcome: 'late' })
 })
 
-test('who is given up is aborted, whenever that comes, and nothing stays on the signal', async () => {
+test('a cancelled request is aborted at any stage, and leaves nothing on the signal', async () => {
   const controller = new AbortController()
   answer = () => controller.abort()
   assert.deepEqual(await post({ signal: controller.signal }), { outcome: 'aborted' })
@@ -78,7 +78,7 @@ test('who is given up is aborted, whenever that comes, and nothing stays on the 
   assert.equal(getEventListeners(controller.signal, 'abort').length, 0)
 })
 
-test('of a connection that fails the code of the system is told, and no more', async () => {
+test("a failed connection reports only the system's code", async () => {
   const closed = createServer()
   await once(closed.listen(0, '127.0.0.1'), 'listening')
   const nobody = new URL(`http://127.0.0.1:${(closed.address() as AddressInfo).port}`)

@@ -1,21 +1,21 @@
 /**
- * One POST of JSON to a server that an operator has named, and how it ended. Never rejects.
+ * Sends one JSON POST to a server that an operator has named, and reports how it ended. Never rejects.
  *
- * No redirect is followed: what is sent goes to the named host and nowhere else. Bodies of refusals are read only for
- * whoever asks for them: they can repeat what was sent, keys included. Of a connection that failed only the system's code
- * (`ECONNREFUSED`) is told.
+ * Redirects are not followed: the body goes to the named host and nowhere else. Bodies of error responses are read only
+ * on request, because they can repeat what was sent, including keys. If the connection failed, only the system's code
+ * (`ECONNREFUSED`) is reported.
  */
 import { readBounded, TooLarge } from './read-bounded.ts'
 import { parseRetryAfter } from './retry-delay.ts'
 import { withDeadline } from './with-deadline.ts'
 
 export interface PostBounds {
-  /** To the last byte of the answer. */
+  /** Until the last byte of the answer. */
   readonly timeoutMs: number
   readonly answerBytesMax: number
   readonly headers?: Readonly<Record<string, string>>
   readonly signal?: AbortSignal | undefined
-  /** Whether the text of an answer other than 200 is wanted. */
+  /** Whether to read the body of an answer other than 200. */
   readonly readsRefusals?: boolean
 }
 
@@ -24,7 +24,7 @@ export type PostOutcome =
       readonly outcome: 'answered'
       readonly status: number
       readonly text: string
-      /** What the server asked callers to wait. */
+      /** The wait that the server asked for. */
       readonly retryAfterMs: number | null
     }
   | { readonly outcome: 'too_large' }

@@ -1,4 +1,4 @@
-/** More came, or was announced, than the reader takes. */
+/** The body is, or announces to be, larger than the limit. */
 export class TooLarge extends Error {
   constructor(bytesMax: number) {
     super(`larger than ${bytesMax} bytes`)
@@ -7,8 +7,8 @@ export class TooLarge extends Error {
 }
 
 /**
- * A body as bytes. `TooLarge` with the first bytes too many, which are the very first where `announced`
- * (`content-length`) is too many already. What is left of it is not read.
+ * Reads a body. Throws `TooLarge` on the first byte beyond the limit, or at once if `announced` (`content-length`) is
+ * beyond it. The rest of the body is not read.
  */
 export async function readBounded(
   body: AsyncIterable<Uint8Array> | null,

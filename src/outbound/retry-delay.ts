@@ -1,4 +1,4 @@
-/** Seconds or an HTTP date, as milliseconds from now; `null` when it is neither. */
+/** Parses seconds or an HTTP date to milliseconds from now; `null` if it is neither. */
 export function parseRetryAfter(value: string | null, nowMs: number = Date.now()): number | null {
   if (value === null) return null
   if (/^\s*\d{1,9}\s*$/.test(value)) return Number(value) * 1000
@@ -6,15 +6,15 @@ export function parseRetryAfter(value: string | null, nowMs: number = Date.now()
   return Number.isNaN(at) ? null : Math.max(0, at - nowMs)
 }
 
-/** How long is waited of one's own accord: a step that doubles with each attempt. */
+/** The wait if the server asks for none: it doubles with each attempt. */
 export interface RetrySteps {
   readonly firstMs: number
   readonly maxMs: number
 }
 
 /**
- * How long to wait before trying again: what the server asked for, and at least a random share of the step, so that many
- * callers who failed together do not come back together.
+ * How long to wait before trying again: the time the server asked for, and at least a random share of the step, so that
+ * many callers that failed together do not return together (exponential backoff with jitter).
  */
 export function retryDelay(
   attempt: number,

@@ -1,6 +1,6 @@
 /**
  * Runs `work` with a signal that fires after `timeoutMs` or with `parent`, whichever is first. Timer and listener are
- * gone when `work` has settled, so a server that lives long does not gather them. Time that is over already is none.
+ * removed when `work` has settled, so that they do not accumulate. A timeout of 0 or less fires at once.
  */
 export async function withDeadline<T>(
   timeoutMs: number,

@@ -1,17 +1,18 @@
 import type { FieldPermission, Scope } from '../access/scope.ts'
+import { documentFields } from '../document/fields.ts'
 import type { Facet } from './facets.ts'
 
-/** What the catalog knows of a document, and which field permissions open it: any one of them. */
+/** The catalog columns of a document, and the field permissions that open each: any one of them. */
 export const columnPermissions = {
-  author: ['author', 'metadata'],
-  topics: ['metadata'],
-  tags: ['metadata'],
-  classifications: ['facts'],
-  score: ['metrics'],
+  author: documentFields.author.openedBy,
+  topics: documentFields.topics.openedBy,
+  tags: documentFields.tags.openedBy,
+  classifications: documentFields.classifications.openedBy,
+  score: documentFields.score.openedBy,
 } as const satisfies Record<string, readonly FieldPermission[]>
 export type CatalogColumn = keyof typeof columnPermissions
 
-/** The column of the catalog that a facet counts; null where it counts what comes with every document. */
+/** The catalog column that a facet counts; null if it counts something that comes with every document. */
 export const columnOf = (facet: Facet): CatalogColumn | null =>
   typeof facet === 'string' && facet in columnPermissions ? (facet as CatalogColumn) : null
 

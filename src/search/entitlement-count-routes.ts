@@ -1,13 +1,13 @@
+import { Type } from 'typebox'
 import { compileScope } from '../access/compile-scope.ts'
 import { EntitlementInput } from '../access/entitlement.ts'
 import { scopeEntryOf } from '../access/scope-entry-of.ts'
 import { abortSignalOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed-app.ts'
-import { Type } from '../schema-types.ts'
-import { named, noFields, strict } from '../validation.ts'
+import { named, noFields, strict } from '../platform/validation.ts'
 import { listValues, type ValuesParts } from './list-values.ts'
 
-/** All datasets of nearly every instance at once. */
+/** Nearly every instance fits all its datasets on one page. */
 const pageSize = 1000
 
 export function entitlementCountRoutes(app: TypedApp, parts: ValuesParts): void {
@@ -24,7 +24,7 @@ export function entitlementCountRoutes(app: TypedApp, parts: ValuesParts): void 
         tags: ['Admin'],
         summary: 'Count documents for entitlements',
         description:
-          'Addition: how many documents an application with these entitlements could read. Changes nothing: use it with the current and the planned entitlements to see the effect of a change. Read from the search index, so new documents count a moment after they are stored; 503 while the index is incomplete.',
+          'Addition: how many documents an application with these entitlements could read. Changes nothing: use it with the current and the planned entitlements to see the effect of a change. Read from the search index, so new documents count a moment after they are stored; 503 while the index is incomplete or behind.',
         querystring: noFields,
         body: named(
           'EntitlementCountRequest',

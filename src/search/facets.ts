@@ -1,7 +1,7 @@
-import { dayMs } from '../time.ts'
-import { firstDayOf, type TimeBucket } from '../time-buckets.ts'
+import { dayMs } from '../platform/time.ts'
+import { firstDayOf, type TimeBucket } from '../platform/time-buckets.ts'
 
-/** By what results can be counted. Times are counted by day, week or month, in UTC. */
+/** The fields that results can be counted by. Times are counted by day, week or month, in UTC. */
 export const facetFields = [
   'dataset',
   'platform',
@@ -35,13 +35,13 @@ export interface ValueCount {
   readonly count: number
 }
 
-/** Of a time that a calendar has; NaN else. */
+/** The day of a time, counted from 1970; NaN for a time outside the calendar. */
 export const dayOf = (timeMs: number): number =>
   Math.abs(timeMs) < calendarMs ? Math.floor(timeMs / dayMs) : Number.NaN
 
-/** A month before the last day that a date can have. */
+/** One month before the last day that a `Date` can represent. */
 const calendarMs = 8.64e15 - 31 * dayMs
 
-/** The first day of the bucket that a day is in, as `2026-11-15`. */
+/** The first day of the bucket that contains a day, as `2026-11-15`. */
 export const bucketOfDay = (day: number, bucket: TimeBucket): string =>
   firstDayOf(day, bucket).toISOString().slice(0, -14)

@@ -1,42 +1,37 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setImmediate as aTurn } from 'node:timers/promises'
 import { plainColumns } from '../../test/support/plain-columns.ts'
 import type { FieldPermission, Scope } from '../access/scope.ts'
 import { type Embedder, usualCosines } from '../embedding/embedder.ts'
 import { QueryCache } from '../embedding/query-cache.ts'
-import { UnavailableError } from '../errors.ts'
-import { FairTurns } from '../turns/fair-turns.ts'
-import type { FoundDocument } from './found-document.ts'
-import { defaultWeights } from './fuse.ts'
-import type { ChunkText, IndexSource, ResultDocument, ShownChunk, VersionHead } from './index-source.ts'
+import { FairSlots } from '../fair-queue/fair-slots.ts'
+import type { SearchIndex } from '../indexing/fed-index.ts'
+import { UnavailableError } from '../platform/errors.ts'
+import { defaultWeights } from './fuse/fusion.ts'
 import { searchLimits } from './limits.ts'
-import { presentResults } from './present-results.ts'
-import { rankAndPresent, rankCandidates, rankLikely } from './rank-candidates.ts'
-import { defaultRerankWeights } from './rerank.ts'
-import type {
-  DocumentHit,
-  DocumentScores,
-  KeywordRequest,
-  ScoreRequest,
-  SearchIndex,
-  VectorRequest,
-} from './search-index.ts'
-import { checkSearch } from './search-request.ts'
+import { checkSearch } from './parse/search-request.ts'
+import { countCandidates } from './present/count-candidates.ts'
+import type { FoundDocument } from './present/found-document.ts'
+import { presentResults } from './present/present-results.ts'
+import { rankCandidates } from './rerank/rank-candidates.ts'
+import { defaultRerankWeights } from './rerank/reranker.ts'
+import type { SearcherParts } from './running-search.ts'
+import type { DocumentHit, DocumentScores, KeywordRequest, ScoreRequest, VectorRequest } from './search-index.ts'
+import type { ChunkText, ResultDocument, SearchSource, ShownChunk, VersionHead } from './search-source.ts'
 import type { SearchTexts } from './search-texts.ts'
-import { Searcher, type SearcherParts } from './searcher.ts'
+import { Searcher } from './searcher.ts'
 
-/** Hybrid search over documents whose scores are given: what is tested is what becomes of them. */
+/** Hybrid search over documents with given scores: the tests check how the scores are combined. */
 interface Given {
   readonly id: string
   readonly keyword?: number
-  /** What each clause of the query adds to it, where the index is asked. */
+  /** The part that each clause of the query adds, if the index returns parts. */
   readonly parts?: readonly number[]
   readonly cosine?: number
   readonly title?: string
   readonly text?: string
   readonly language?: string
-  /** What the document has become since: the version that is found is an earlier one. */
+  /** The current state of the document, if the version that was found is an earlier one. */
   readonly now?: { readonly title: string; readonly language: string }
 }
 
@@ -58,26 +53,21 @@ const all = scopeOf(['title', 'body'])
 function searcherOver(
   given: readonly Given[],
   parts: Partial<SearcherParts> = {},
-  scored: (request: ScoreRequest) => unknown = () => {},
-  /** Hits say what the other branch would give to them, and the first one its parts. */
-  tells = false,
+  scored: (request: ScoreRequest) => void = () => {},
 ): Searcher {
   const chunk = (id: string, score: number) => ({ chunkId: `chunk-${id}`, versionId: `version-${id}`, score })
-  const hits = (score: (one: Given) => number | undefined, told: (one: Given) => Partial<DocumentHit>) =>
+  const hits = (score: (one: Given) => number | undefined) =>
     given.flatMap((one) => {
       const value = score(one)
-      const more = tells ? told(one) : {}
-      return value === undefined ? [] : [{ documentId: one.id, ...chunk(one.id, value), otherChunks: [], ...more }]
+      return value === undefined ? [] : [{ documentId: one.id, ...chunk(one.id, value), otherChunks: [] }]
     })
   const best = (count: number, found: DocumentHit[]) => found.sort((a, b) => b.score - a.score).slice(0, count)
-  const byWords = ({ id, keyword }: Given) => (keyword === undefined ? null : chunk(id, keyword))
-  const told = ({ cosine, parts = [] }: Given) => ({ cosines: [cosine ?? null], parts })
   const index = {
     keyword: async ({ limit }: KeywordRequest) => ({
       outcome: 'found',
       hits: best(
         limit,
-        hits(({ keyword }) => keyword, told),
+        hits(({ keyword }) => keyword),
       ),
       totalChunks: 0,
       next: null,
@@ -86,22 +76,22 @@ function searcherOver(
       outcome: 'found',
       hits: best(
         topK,
-        hits(
-          ({ cosine }) => cosine,
-          (one) => ({ words: byWords(one) }),
-        ),
+        hits(({ cosine }) => cosine),
       ),
     }),
     score: async (request: ScoreRequest) => {
-      await scored(request)
-      const { documentIds, explain } = request
+      scored(request)
+      const { documentIds, explain, vectors } = request
       const scores = given
         .filter(({ id }) => documentIds.includes(id))
         .map(
           ({ id, keyword, parts, cosine }): DocumentScores => ({
             documentId: id,
-            keyword: keyword === undefined ? null : { ...chunk(id, keyword), ...(parts && explain ? { parts } : {}) },
-            vector: cosine === undefined ? null : chunk(id, cosine),
+            keyword:
+              keyword === undefined
+                ? null
+                : { ...chunk(id, keyword), ...(parts && explain?.includes(id) ? { parts } : {}) },
+            vectors: vectors.map(() => (cosine === undefined ? null : chunk(id, cosine))),
           }),
         )
       return { outcome: 'found', scores }
@@ -143,9 +133,9 @@ function searcherOver(
         .map((one): ShownChunk => {
           const text = textOf(one)
           const document = { ...plainColumns, datasetId: 'news', language: text.language }
-          return { ...text, document, quality: null, details: null }
+          return { ...text, document, details: null }
         }),
-  } as unknown as IndexSource
+  } as unknown as SearchSource
   const embedder: Embedder = {
     profileId: 'p',
     model: 'm',
@@ -159,11 +149,9 @@ function searcherOver(
   const weights = { weights: defaultWeights, rerankWeights: defaultRerankWeights }
   return new Searcher({
     index,
-    source,
     texts: {
       rank: (...asked) => rankCandidates(source, ...asked),
-      rankLikely: (...asked) => rankLikely(source, ...asked),
-      rankAndPresent: (...asked) => rankAndPresent(source, ...asked),
+      count: (...asked) => countCandidates(source, ...asked),
       present: (...asked) => presentResults(source, ...asked),
     } satisfies SearchTexts,
     embedder,
@@ -171,8 +159,9 @@ function searcherOver(
     cache,
     ...weights,
     crossEncoder: null,
-    turns: new FairTurns(1),
+    turns: new FairSlots(1),
     isRefilling: () => false,
+    isBehind: () => false,
     ...parts,
   })
 }
@@ -189,7 +178,7 @@ async function search(
 }
 const ids = (found: readonly FoundDocument[]): string[] => found.map(({ documentId }) => documentId)
 
-/** More of them than are read or sent to a cross-encoder. */
+/** More documents than are reranked or sent to a cross-encoder. */
 const many: Given[] = Array.from({ length: 150 }, (_, i) => ({
   id: `d${String(i).padStart(3, '0')}`,
   ...(i % 3 === 0 ? {} : { keyword: 20 - i / 10 }),
@@ -250,7 +239,7 @@ test('by several models: the cosine of each, and what it adds to the score, in v
     const [found] = (await searcher.search(request, all, null, caller)).found
     const { vector, cosines: each } = found!.explanation!
     assert.deepEqual(each, { p: 0.8, q: 0.8 })
-    // Halfway between unrelated and related for the second is .6 in terms of the first.
+    // Halfway between unrelated and related for the second profile is .6 in terms of the first.
     assert.deepEqual(Object.keys(vector!), ['p', 'q'])
     assert.ok(Math.abs(vector!.p! - 0.4) < 1e-12 && Math.abs(vector!.q! - 0.3) < 1e-12)
     assert.ok(Math.abs(vector!.p! + vector!.q! - found!.vectorScore!) < 1e-12)
@@ -330,7 +319,7 @@ test('in a language that the model does not know, the words decide', async () =>
     'german',
     'english',
   ])
-  // Nor does the cosine of an English document with a German question.
+  // The cosine of an English document with a German query does not count either.
   const other = { ...english, id: 'other', keyword: 6, cosine: 0.2 }
   assert.deepEqual(ids(await search(searcherOver([english, other]), 'Was ist die Kraft der Gezeiten?')), [
     'other',
@@ -395,43 +384,30 @@ test('which words the best has is asked of the index only where it matters', asy
   await search(searcher, 'tidal power of the sea')
   assert.deepEqual(
     asked.map(({ documentIds, explain }) => ({ documentIds, explain })),
-    [{ documentIds: ['a'], explain: true }],
+    [{ documentIds: ['a'], explain: ['a'] }],
   )
 })
 
-test('what hits tell of the other branch counts as if it were asked for, and is not asked for', async () => {
-  const parts = [5, 4, 3, 2]
-  const given = many.map((one) => ('keyword' in one ? { ...one, parts } : one))
+test('each branch is asked for what only the other found, and for nothing else', async () => {
   const asked: ScoreRequest[] = []
-  const found = (tells: boolean) =>
-    search(
-      searcherOver(given, {}, (request) => asked.push(request), tells),
-      'tidal power of the sea',
-      100,
-    )
-  const told = await found(true)
-  assert.deepEqual(asked, [])
-  assert.ok(
-    told.some(({ keywordScore }) => keywordScore === null) && told.some(({ vectorScore }) => vectorScore === null),
+  const given = [
+    { id: 'both', keyword: 3, parts: [1, 1, 1, 0], cosine: 0.9 },
+    { id: 'words', keyword: 4, parts: [1, 1, 1, 1], text: 'tidal power' },
+    { id: 'near', cosine: 0.8 },
+  ]
+  const query = 'tidal power of the sea'
+  const found = await search(
+    searcherOver(given, {}, (request) => asked.push(request)),
+    query,
   )
-  assert.deepEqual(told, await found(false))
-  assert.equal(asked.length, 3)
+  assert.deepEqual(ids(found).sort(), ['both', 'near', 'words'])
+  assert.deepEqual(
+    asked.map(({ documentIds, explain, vectors }) => ({ documentIds, explain, profiles: vectors.map(profileOf) })),
+    [
+      { documentIds: ['words', 'near'], explain: ['words'], profiles: [] },
+      { documentIds: ['words'], explain: undefined, profiles: ['p'] },
+    ],
+  )
 })
 
-test('while the index is asked for what hits do not tell, the store reads their documents', async () => {
-  const steps: string[] = []
-  const document = { ...plainColumns, datasetId: 'news', title: null, quality: null, currentVersionId: 'version-a' }
-  const source = {
-    results: async (documentIds: readonly string[]) => {
-      steps.push('read')
-      return documentIds.map((documentId): ResultDocument => ({ documentId, ...document }))
-    },
-  } as unknown as IndexSource
-  const scored = async () => {
-    await aTurn()
-    steps.push('scored')
-  }
-  const found = await search(searcherOver([{ id: 'a', keyword: 2 }], { source }, scored), 'tidal power')
-  assert.deepEqual(ids(found), ['a'])
-  assert.deepEqual(steps, ['read', 'scored'])
-})
+const profileOf = ({ profileId }: { readonly profileId: string }): string => profileId

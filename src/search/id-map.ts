@@ -1,6 +1,7 @@
 /**
- * Values by ids that have just been read or received. A `Map` would have V8 look each id up among all strings that it knows
- * first, which waits for memory every time; here an id is found by its last characters, which are chance, and compared.
+ * A map by ids that have just been read or received. For a `Map`, V8 first interns each id, a lookup among all strings
+ * it knows, which waits for memory every time. This map hashes an id by its last characters, which are random, and
+ * compares the rest.
  */
 export class IdMap<T> {
   readonly #byEnd = new Map<number, Entry<T>>()
@@ -11,7 +12,7 @@ export class IdMap<T> {
     return entry?.value
   }
 
-  /** Of an id that it does not have yet. */
+  /** The map must not have the id yet. */
   add(id: string, value: T): void {
     const end = endOf(id)
     this.#byEnd.set(end, { id, value, next: this.#byEnd.get(end) })
@@ -24,7 +25,7 @@ interface Entry<T> {
   readonly next: Entry<T> | undefined
 }
 
-/** Six characters of five bits. */
+/** Six characters of five bits each. */
 const endLength = 6
 
 function endOf(id: string): number {

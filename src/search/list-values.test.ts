@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { BruteForceIndex } from '../../test/contracts/brute-force-index.ts'
-import { UnavailableError } from '../errors.ts'
-import { FairTurns } from '../turns/fair-turns.ts'
+import { FairSlots } from '../fair-queue/fair-slots.ts'
+import { UnavailableError } from '../platform/errors.ts'
 import { listValues, type ValuesParts } from './list-values.ts'
 import type { ValuesOutcome } from './search-index.ts'
 
 const asked = { scope: { entries: [] }, field: 'topics', prefix: '', after: null, limit: 5 } as const
 const caller = { id: 'app', signal: new AbortController().signal }
 
-/** An index of which the answers are given. */
+/** An index with given answers. */
 class Answering extends BruteForceIndex {
   readonly #outcome: ValuesOutcome
 
@@ -25,14 +25,15 @@ class Answering extends BruteForceIndex {
 
 const partsOf = (more: Partial<ValuesParts> = {}): ValuesParts => ({
   index: new BruteForceIndex(),
-  turns: new FairTurns(1),
+  turns: new FairSlots(1),
   isRefilling: () => false,
+  isBehind: () => false,
   ...more,
 })
 
 suite('listing values', () => {
   test('what the index says; its turn is over afterwards, whatever it says', async () => {
-    const turns = new FairTurns(1)
+    const turns = new FairSlots(1)
     const outcomes: ValuesOutcome[] = [
       { outcome: 'timed_out' },
       { outcome: 'unavailable', reason: 'closed' },
@@ -46,7 +47,9 @@ suite('listing values', () => {
   })
 
   test('counts of an index that lacks documents would be too low: there are none', async () => {
-    await assert.rejects(listValues(partsOf({ isRefilling: () => true }), asked, caller), UnavailableError)
+    for (const lack of ['isRefilling', 'isBehind']) {
+      await assert.rejects(listValues(partsOf({ [lack]: () => true }), asked, caller), UnavailableError)
+    }
   })
 
   test('who goes away is not answered', async () => {

@@ -1,26 +1,30 @@
-import { UnavailableError } from '../errors.ts'
+import type { Caller } from '../fair-queue/caller.ts'
+import { Callers } from '../fair-queue/callers.ts'
+import type { FairSlots } from '../fair-queue/fair-slots.ts'
 import { withDeadline } from '../outbound/with-deadline.ts'
-import type { Caller } from '../turns/caller.ts'
-import { Callers } from '../turns/callers.ts'
-import type { FairTurns } from '../turns/fair-turns.ts'
+import { UnavailableError } from '../platform/errors.ts'
 import { searchLimits as limits } from './limits.ts'
-import type { SearchIndex, ValuesPage, ValuesRequest } from './search-index.ts'
+import type { CountedIndex, ValuesPage, ValuesRequest } from './search-index.ts'
 import { causeOf } from './shortfall.ts'
 
 export interface ValuesParts {
-  readonly index: SearchIndex
-  /** Those of searches: what the cores do for one they cannot do for the other. */
-  readonly turns: FairTurns
+  readonly index: CountedIndex
+  /** The fair queue of searches, because both use the same cores. */
+  readonly turns: FairSlots
   readonly isRefilling: () => boolean
+  readonly isBehind: () => boolean
 }
 
-/** Rejects with an `UnavailableError` where the index has no answer, or not all documents: counts that are too low look right. */
+/**
+ * Rejects with an `UnavailableError` if the index cannot answer or lacks documents: counts that are too low look
+ * correct.
+ */
 export async function listValues(
-  { index, turns, isRefilling }: ValuesParts,
+  { index, turns, isRefilling, isBehind }: ValuesParts,
   asked: Omit<ValuesRequest, 'timeoutMs'>,
   caller: Caller,
 ): Promise<ValuesPage> {
-  if (isRefilling()) throw new UnavailableError('the index does not have all documents yet')
+  if (isRefilling() || isBehind()) throw new UnavailableError('the index does not have all documents yet')
   const until = Date.now() + limits.keywordWaitMs
   const endTurn = await withDeadline(limits.keywordWaitMs, caller.signal, (signal) =>
     turns.take(new Callers(caller.id), signal),

@@ -1,5 +1,5 @@
-import type { Cursors } from '../cursors.ts'
-import { TidemarkError } from '../errors.ts'
+import { Type } from 'typebox'
+import { cursorParameter } from '../http/query-parameters.ts'
 import { consumerOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed-app.ts'
 import { liveLimits as limits } from '../live/limits.ts'
@@ -9,13 +9,14 @@ import type { ItemPlace } from '../live/live-store.ts'
 import { liveScope } from '../live/routes.ts'
 import { LiveQuery, liveQueryAnswer } from '../live/schemas.ts'
 import { isReady } from '../live/states.ts'
-import { Type } from '../schema-types.ts'
-import { named, pageSize, strict } from '../validation.ts'
+import type { Cursors } from '../platform/cursors.ts'
+import { TidemarkError } from '../platform/errors.ts'
+import { named, pageSize, strict } from '../platform/validation.ts'
+import { invalid } from './parse/search-request.ts'
+import { ResultItem } from './present/result-item.ts'
 import { readLiveResults } from './read-live-results.ts'
-import { ResultItem } from './result-item.ts'
-import { invalid } from './search-request.ts'
 
-/** What live collection brought is shown as any result of a search is. */
+/** Results of live collection have the same form as results of a search. */
 export function liveResultRoutes(
   app: TypedApp,
   { live, cursors }: { readonly live: LiveQueries; readonly cursors: Cursors },
@@ -34,9 +35,7 @@ export function liveResultRoutes(
         querystring: Type.Object(
           {
             limit: pageSize(limits.resultsMax, limits.resultsDefault),
-            cursor: Type.Optional(
-              Type.String({ description: '`cursor` of the previous page. Send the same `limit`.' }),
-            ),
+            cursor: cursorParameter('`cursor` of the previous page. Send the same `limit`.'),
           },
           strict,
         ),

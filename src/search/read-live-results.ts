@@ -6,16 +6,17 @@ import { summarise } from '../text/highlight.ts'
 import { parseQuery } from '../text/parse-query.ts'
 import type { KeywordQuery } from '../text/types.ts'
 import { searchLimits } from './limits.ts'
-import { chunksOf } from './prepare-document.ts'
-import { describeDetails, describeDocument } from './present-results.ts'
-import { resultFields } from './result-fields.ts'
-import type { ResultItem } from './result-item.ts'
+import { makeResult } from './present/present-results.ts'
+import { resultFields } from './present/result-fields.ts'
+import type { ResultItem } from './present/result-item.ts'
+import { chunksOf } from './version-chunks.ts'
 
 const allFields = new Set(resultFields)
 
 /**
- * A page of what a live query brought, as far as the scope shows it. The order is the collectors' own, the first items
- * of all platforms first; the score only says that order. `next` is the place to go on from, null at the end.
+ * A page of the results of a live query, as far as the scope shows them. The collectors decide the order: the first
+ * items of all platforms come first, and the score only expresses that order. `next` is the position to continue from,
+ * null at the end.
  */
 export async function readLiveResults(
   store: LiveStore,
@@ -28,7 +29,7 @@ export async function readLiveResults(
   const results: ResultItem[] = []
   let place = after
   for (;;) {
-    // One more than is wanted tells whether a next page has anything to show.
+    // One more item than requested shows whether there is a next page.
     const items = await store.items(liveQuery.liveQueryId, place, limit + 1)
     const opened = items.map((item) => ({ item, fields: readableFields(scope, item) }))
     const withBody = opened.filter(({ fields }) => fields?.has('body')).map(({ item }) => item.versionId)
@@ -42,7 +43,7 @@ export async function readLiveResults(
   }
 }
 
-/** A body that may not be read is null here: then the first chunk is named, which every version has. */
+/** `readBody` is null if the body may not be read: then the first chunk is named, which every version has. */
 function present(
   item: LiveItem,
   readBody: string | null,
@@ -60,20 +61,16 @@ function present(
     if (count > bestHits) [best, bestHits] = [chunk, count]
   }
   const text = body.slice(best.startsAt, best.endsAt)
-  return {
-    document_id: item.documentId,
-    version_id: item.versionId,
-    best_chunk_id: best.chunkId,
-    dataset_id: item.datasetId,
-    source_platform: item.platform,
-    ...(readable.has('title') ? { title: item.title } : {}),
-    ...describeDocument(item, allFields),
-    ...describeDetails(item, allFields, readable),
-    ...(readable.has('body') ? { body: summarise(text, language, query, searchLimits.summaryCharactersMax) } : {}),
+  const { documentId, versionId } = item
+  const score = 1 / (1 + item.place[0])
+  const ranked = { score, keywordScore: null, vectorScore: null, rerankScore: null, explanation: null }
+  return makeResult(allFields, readable, {
+    found: { documentId, best: { chunkId: best.chunkId, versionId, score }, ...ranked },
+    document: item,
+    title: item.title,
+    details: item,
+    detailsReadable: readable,
+    body: readable.has('body') ? summarise(text, language, query, searchLimits.summaryCharactersMax) : '',
     origin: 'live',
-    score: 1 / (1 + item.place[0]),
-    keyword_score: null,
-    vector_score: null,
-    rerank_score: null,
-  }
+  })
 }

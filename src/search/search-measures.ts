@@ -1,8 +1,8 @@
-import { type Measures, type Observe, secondsBuckets } from '../measures.ts'
-import { type Mode, modes } from './search-request.ts'
+import { type Measures, type Observe, secondsBuckets } from '../platform/measures.ts'
+import { type Mode, modes } from './parse/search-request.ts'
 import { type SearchPart, type SearchTime, searchParts } from './search-time.ts'
 
-/** How long searches take that are answered, and where. */
+/** How long answered searches take, and in which parts. */
 export class SearchMeasures {
   readonly #seconds: Observe<'mode'>
   readonly #part: Observe<'mode' | 'part'>
@@ -30,7 +30,7 @@ export class SearchMeasures {
   }
 }
 
-/** A search by words has no vector, and only a hybrid one is put into another order. */
+/** A keyword search has no vector, and only a hybrid search is reranked. */
 const partsOf = (mode: Mode): readonly SearchPart[] =>
   mode === 'hybrid'
     ? searchParts

@@ -1,18 +1,28 @@
-import type { AskedSource } from './index-source.ts'
-import type { AskedIndex } from './search-index.ts'
+import { type Tracer, untraced } from '../platform/tracing.ts'
+import type { QueriedIndex } from './search-index.ts'
 import type { SearchTexts } from './search-texts.ts'
 
-/** Where a search spends its time: waiting for its turn, in the index, in the store, for vectors, for the cross-encoder. */
+/** The parts of a search's time: waiting for a slot, index, store, embedding, cross-encoder. */
 export const searchParts = ['queue', 'index', 'store', 'embedding', 'rerank'] as const
 export type SearchPart = (typeof searchParts)[number]
 
 /**
- * The time of one search by its parts. What goes on at once counts once: the time of a part is that in which at least one
- * thing of it was waited for, so that no part takes longer than the search.
+ * The time of one search by its parts. Parallel calls of one part count once: the time of a part is the time in which
+ * at least one of its calls was in progress, so no part takes longer than the search.
  */
 export class SearchTime {
   readonly #beganAt = performance.now()
   readonly #parts = new Map<SearchPart, { underWay: number; since: number; ms: number }>()
+  readonly #tracer: Tracer
+
+  constructor(tracer: Tracer = untraced) {
+    this.#tracer = tracer
+  }
+
+  /** A part of the trace whose time is not measured otherwise. */
+  trace<T>(name: 'fuse', work: () => T): T {
+    return this.#tracer.part(`search ${name}`, work)
+  }
 
   async spend<T>(part: SearchPart, work: () => T | Promise<T>): Promise<T> {
     let spent = this.#parts.get(part)
@@ -22,23 +32,30 @@ export class SearchTime {
     }
     if (spent.underWay++ === 0) spent.since = performance.now()
     try {
-      return await work()
+      // Every call of the index and the store traces itself.
+      return await (part === 'index' || part === 'store' ? work() : this.#tracer.part(`search ${part}`, work))
     } finally {
       if (--spent.underWay === 0) spent.ms += performance.now() - spent.since
     }
   }
 
-  /** Since it began. */
+  /** Since the start of the search. */
   get seconds(): number {
     return (performance.now() - this.#beganAt) / 1000
   }
 
-  /** Of the parts that the search had. */
+  /** The seconds of each part that the search used. */
   *parts(): Generator<readonly [SearchPart, seconds: number]> {
     for (const [part, { ms }] of this.#parts) yield [part, ms / 1000]
   }
 
-  index(index: AskedIndex): AskedIndex {
+  /** Wraps the parts of a search so that their time is measured. */
+  spentBy<Parts extends { index: QueriedIndex; texts: SearchTexts }>(parts: Parts): Parts {
+    const { index, texts } = parts
+    return { ...parts, index: this.index(index), texts: this.#texts(texts) }
+  }
+
+  index(index: QueriedIndex): QueriedIndex {
     return {
       keyword: (request) => this.spend('index', () => index.keyword(request)),
       vector: (request) => this.spend('index', () => index.vector(request)),
@@ -47,20 +64,11 @@ export class SearchTime {
     }
   }
 
-  source(source: AskedSource): AskedSource {
-    return {
-      indexedColumns: (...asked) => this.spend('store', () => source.indexedColumns(...asked)),
-      versionHeads: (...asked) => this.spend('store', () => source.versionHeads(...asked)),
-      results: (...asked) => this.spend('store', () => source.results(...asked)),
-    }
-  }
-
-  texts(texts: SearchTexts): SearchTexts {
+  #texts(texts: SearchTexts): SearchTexts {
     return {
       present: (...asked) => this.spend('store', () => texts.present(...asked)),
       rank: (...asked) => this.spend('store', () => texts.rank(...asked)),
-      rankLikely: (...asked) => this.spend('store', () => texts.rankLikely(...asked)),
-      rankAndPresent: (...asked) => this.spend('store', () => texts.rankAndPresent(...asked)),
+      count: (...asked) => this.spend('store', () => texts.count(...asked)),
     }
   }
 }

@@ -5,20 +5,23 @@ import { fieldPermissions, type Scope } from '../access/scope.ts'
 import { type Embedder, usualCosines } from '../embedding/embedder.ts'
 import { EmbeddingError } from '../embedding/embedding-error.ts'
 import { QueryCache } from '../embedding/query-cache.ts'
-import { TidemarkError, UnavailableError } from '../errors.ts'
-import { FairTurns } from '../turns/fair-turns.ts'
-import { defaultWeights } from './fuse.ts'
-import type { IndexSource } from './index-source.ts'
+import { FairSlots } from '../fair-queue/fair-slots.ts'
+import type { SearchIndex } from '../indexing/fed-index.ts'
+import { TidemarkError, UnavailableError } from '../platform/errors.ts'
+import { defaultWeights } from './fuse/fusion.ts'
 import { searchLimits } from './limits.ts'
-import { presentResults } from './present-results.ts'
-import { rankAndPresent, rankCandidates, rankLikely } from './rank-candidates.ts'
-import { defaultRerankWeights } from './rerank.ts'
-import type { KeywordRequest, SearchIndex, VectorRequest } from './search-index.ts'
-import { checkSearch, type Mode } from './search-request.ts'
+import { checkSearch, type Mode } from './parse/search-request.ts'
+import { countCandidates } from './present/count-candidates.ts'
+import { presentResults } from './present/present-results.ts'
+import { rankCandidates } from './rerank/rank-candidates.ts'
+import { defaultRerankWeights } from './rerank/reranker.ts'
+import type { SearcherParts } from './running-search.ts'
+import type { KeywordRequest, VectorRequest } from './search-index.ts'
+import type { SearchSource } from './search-source.ts'
 import type { SearchTexts } from './search-texts.ts'
-import { Searcher, type SearcherParts } from './searcher.ts'
+import { Searcher } from './searcher.ts'
 
-/** Every mode with every way in which its branches can fail. */
+/** Every mode with every combination of failing branches. */
 const scope: Scope = {
   entries: [
     {
@@ -75,7 +78,7 @@ function searcherOf(
       })),
     chunkTexts: async () => [],
     shownChunks: async () => [],
-  } as unknown as IndexSource
+  } as unknown as SearchSource
   const embed: Embedder['embed'] = async (texts) => {
     if (!embeds) throw new EmbeddingError('unavailable', 'down')
     return texts.map(() => Float32Array.of(1, 0))
@@ -83,19 +86,18 @@ function searcherOf(
   const embedder = { profileId: 'm', dimensions, languages: null, cosines: usualCosines, embed } as unknown as Embedder
   const parts = {
     index,
-    source,
     texts: {
       rank: (...asked) => rankCandidates(source, ...asked),
-      rankLikely: (...asked) => rankLikely(source, ...asked),
-      rankAndPresent: (...asked) => rankAndPresent(source, ...asked),
+      count: (...asked) => countCandidates(source, ...asked),
       present: (...asked) => presentResults(source, ...asked),
     } satisfies SearchTexts,
     embedder,
     others: () => [],
     cache: new QueryCache(),
     crossEncoder: null,
-    turns: new FairTurns(1),
+    turns: new FairSlots(1),
     isRefilling,
+    isBehind: () => false,
     ...own,
   }
   const searcher = new Searcher({ ...parts, weights: defaultWeights, rerankWeights: defaultRerankWeights })
@@ -246,6 +248,57 @@ suite('a search of which a part fails', () => {
     assert.equal((await searcher.search(counting, scope, null, caller)).facetsExact, true)
   })
 
+  test('no search outlasts its limits where everything takes all the time that it is given', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout', 'Date'], now: 1 })
+    /** The answer and the time that it took. */
+    const timed = async (mode: Mode, quick: readonly ('embed' | 'keyword')[]): Promise<[string, number]> => {
+      const late = async ({ timeoutMs }: { readonly timeoutMs: number }) => {
+        t.mock.timers.tick(timeoutMs)
+        return { outcome: 'timed_out' as const }
+      }
+      const { index: found } = searcherOf('found', 'found')
+      const keyword = quick.includes('keyword') ? found.keyword : late
+      const index = { keyword, vector: late, score: late } as unknown as SearchIndex
+      const embed = async () => {
+        if (quick.includes('embed')) return [Float32Array.of(1, 0)]
+        t.mock.timers.tick(searchLimits.vectorWaitMs)
+        throw new EmbeddingError('aborted', 'late')
+      }
+      const embedder = { profileId: 'm', dimensions: 2, languages: null, cosines: usualCosines, embed }
+      const own = { index, embedder: embedder as unknown as Embedder }
+      const beganAt = Date.now()
+      const told = await answer(searcherOf('found', 'found', true, 2, undefined, own).searcher, mode, {
+        query: 'tide table of the harbour in stormy weather',
+      })
+      return [told, Date.now() - beganAt]
+    }
+    assert.deepEqual(await timed('keyword', []), ['none keyword_search_timed_out', 3000])
+    assert.deepEqual(await timed('vector', ['embed']), ['503', 8000])
+    assert.deepEqual(await timed('vector', ['embed', 'keyword']), ['k vector_search_unavailable', 5000])
+    assert.deepEqual(await timed('vector', []), ['503', 8000])
+    assert.deepEqual(await timed('hybrid', ['embed']), ['503', 5000])
+    assert.deepEqual(await timed('hybrid', []), ['503', 8000])
+    assert.deepEqual(await timed('hybrid', ['keyword']), ['k vector_search_unavailable keyword_search_timed_out', 8000])
+    assert.deepEqual(await timed('hybrid', ['embed', 'keyword']), [
+      'k vector_search_unavailable keyword_search_timed_out',
+      8000,
+    ])
+  })
+
+  test('an index that may lack what was acknowledged is said in every mode, unless it is being built anew', async () => {
+    let isRefilling = false
+    const searcherWhile = (vector: Fate) =>
+      searcherOf('found', vector, true, 2, () => isRefilling, { isBehind: () => true }).searcher
+    assert.equal(await answer(searcherWhile('found'), 'keyword', text), 'k search_index_behind')
+    assert.equal(await answer(searcherWhile('found'), 'vector', text), 'v search_index_behind')
+    const without = 'k vector_search_unavailable search_index_behind'
+    assert.equal(await answer(searcherWhile('unavailable'), 'hybrid', text), without)
+    const counting = checkSearch({ mode: 'keyword', ...text, facets: ['dataset'] }, null, 2)
+    assert.equal((await searcherWhile('found').search(counting, scope, null, caller)).facetsExact, false)
+    isRefilling = true
+    assert.equal(await answer(searcherWhile('found'), 'keyword', text), 'k search_index_rebuilding')
+  })
+
   test('a vector of any length reaches the index whole', async () => {
     for (const query_vector of [
       [1e300, -1e300],
@@ -287,7 +340,7 @@ suite('a search of which a part fails', () => {
 suite('searches of several callers', () => {
   const idle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-  /** An index that answers when told to; searches are told apart by their limits. */
+  /** An index that answers on command; searches are distinguished by their limits. */
   function held() {
     const asked: number[] = []
     const open = new Map<number, () => void>()
@@ -348,14 +401,14 @@ suite('searches of several callers', () => {
       steps.push(step)
       return new Promise(() => {})
     }
+    /** This index never answers: the searches end at their time limit, seconds after the test. */
     const ask = (searcher: Searcher, id: string) =>
-      void searcher.search(checkSearch(text, 'hybrid', 2), scope, null, {
-        id,
-        signal: new AbortController().signal,
-      })
+      void searcher
+        .search(checkSearch(text, 'hybrid', 2), scope, null, { id, signal: new AbortController().signal })
+        .catch(() => {})
     const embed = () => waits('embed')
     const embedder = { profileId: 'm', dimensions: 2, languages: null, embed } as unknown as Embedder
-    const turns = new FairTurns(1)
+    const turns = new FairSlots(1)
     const own = { turns, crossEncoder: { scores: () => waits('rerank') } }
     ask(searcherOf('found', 'found', true, 2, undefined, { turns, embedder }).searcher, 'crowd')
     for (let i = 0; i < 2; i++) ask(searcherOf('found', 'found', true, 2, undefined, own).searcher, 'crowd')

@@ -1,14 +1,15 @@
+import { Type } from 'typebox'
 import { needsOf } from '../catalog/listing-rules.ts'
-import type { Cursors } from '../cursors.ts'
-import { invalidField } from '../errors.ts'
+import { cursorParameter } from '../http/query-parameters.ts'
 import { callerOf, consumerOf, scopeOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed-app.ts'
-import { Type } from '../schema-types.ts'
-import { choice, exactPattern, idOf, named, pageSize, strict } from '../validation.ts'
-import { ValueCount } from './facet-answer.ts'
+import type { Cursors } from '../platform/cursors.ts'
+import { invalidField } from '../platform/errors.ts'
+import { choice, exactPattern, idOf, named, pageSize, strict } from '../platform/validation.ts'
 import { valuesFields } from './facets.ts'
 import { searchLimits as limits } from './limits.ts'
 import { listValues, type ValuesParts } from './list-values.ts'
+import { ValueCount } from './present/facet-answer.ts'
 
 export interface ValuesRouteParts extends ValuesParts {
   readonly cursors: Cursors
@@ -28,7 +29,7 @@ export function valuesRoutes(app: TypedApp, { cursors, ...parts }: ValuesRoutePa
         tags: ['Catalog'],
         summary: 'List the values of a field',
         description:
-          'Addition: the values of a field in the documents the application may read, with the number of documents for each, ordered by value (UTF-8 bytes). Read from the search index, so new documents count a moment after they are stored. ' +
+          'Addition: the values of a field in the documents the application may read, with the number of documents for each, ordered by value (UTF-8 bytes). Read from the search index, so new documents count a moment after they are stored; 503 while the index is incomplete or behind. ' +
           '`topics` and `tags` need `metadata`, `classifications` needs `facts`.',
         params: Type.Object({ field: choice(valuesFields, { description: 'The field whose values to list.' }) }),
         querystring: Type.Object(
@@ -42,9 +43,7 @@ export function valuesRoutes(app: TypedApp, { cursors, ...parts }: ValuesRoutePa
             ),
             dataset_id: Type.Optional(idOf('dataset')),
             limit: pageSize(limits.valuesMax, limits.valuesDefault),
-            cursor: Type.Optional(
-              Type.String({ description: '`next_cursor` of the previous page. Send the same other parameters.' }),
-            ),
+            cursor: cursorParameter('`next_cursor` of the previous page. Send the same other parameters.'),
           },
           strict,
         ),

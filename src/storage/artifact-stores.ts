@@ -1,26 +1,48 @@
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { ArtifactFiles } from '../analysis/artifact-files.ts'
-import type { Config } from '../config.ts'
-import { artifactFolder } from '../data-folder.ts'
-import type { Finding } from '../operator/examine.ts'
-import { parseS3Address } from '../s3-address.ts'
+import { type Finding, failure, ok } from '../operator/examine.ts'
+import { artifactFolder } from '../platform/data-folder.ts'
+import type { Config } from '../settings/config.ts'
+import { parseS3Address } from '../settings/s3-address.ts'
 import { folderArtifactFiles } from './files/artifact-files.ts'
-import { bucketArtifactFiles } from './s3/artifact-objects.ts'
-import { examineBucket } from './s3/examine-bucket.ts'
+import { folderTrouble } from './files/examine-folder.ts'
+import { bucketArtifactFiles, examineBucket } from './s3/artifact-objects.ts'
 
 type ArtifactSettings = Pick<Config, 'artifactsUrl' | 'dataDir'>
 
-/** Where the settings keep artifacts: a folder, or a bucket. Here it is chosen, and nowhere else. */
+/** The folder or bucket in which artifacts are kept, according to the settings. The only code that chooses it. */
 export function artifactFilesOf({ artifactsUrl, dataDir }: ArtifactSettings): ArtifactFiles {
-  const here = folderArtifactFiles(join(dataDir, artifactFolder))
-  if (artifactsUrl === null) return here
-  const bucket = parseS3Address(artifactsUrl)
-  return bucket === null ? folderArtifactFiles(fileURLToPath(artifactsUrl)) : bucketArtifactFiles(bucket, here)
+  const bucket = bucketOf(artifactsUrl)
+  if (bucket === null) return folderArtifactFiles(folderOf({ artifactsUrl, dataDir }))
+  return bucketArtifactFiles(bucket, folderArtifactFiles(folderOf({ artifactsUrl: null, dataDir })))
 }
 
-/** What is to be said of a place outside the data folder. Only looks. */
-export async function examineArtifacts({ artifactsUrl }: ArtifactSettings): Promise<readonly Finding[]> {
-  const bucket = artifactsUrl === null ? null : parseS3Address(artifactsUrl)
-  return bucket === null ? [] : [await examineBucket(bucket)]
+const bucketOf = (url: string | null) => (url === null ? null : parseS3Address(url))
+
+const folderOf = ({ artifactsUrl, dataDir }: ArtifactSettings): string =>
+  artifactsUrl === null ? join(dataDir, artifactFolder) : fileURLToPath(artifactsUrl)
+
+/** Checks the folder or bucket of artifacts. Writes nothing. */
+export async function examineArtifacts(settings: ArtifactSettings): Promise<readonly Finding[]> {
+  const bucket = bucketOf(settings.artifactsUrl)
+  if (bucket !== null) return [await examineBucket(bucket)]
+  const folder = folderOf(settings)
+  const trouble = await folderTrouble(folder)
+  if (trouble !== null) {
+    return [
+      failure(`artifacts cannot be kept in ${folder}: ${trouble.about}`, `${trouble.advice}; until then runs fail`),
+    ]
+  }
+  return settings.artifactsUrl === null ? [] : [ok(`artifacts are kept in ${folder}, which can be written`)]
+}
+
+/**
+ * The reason why a process that has just started cannot keep artifacts, without a path; null if there is none. A bucket
+ * is not checked, because it may come back later.
+ */
+export async function artifactTrouble(settings: ArtifactSettings): Promise<string | null> {
+  if (bucketOf(settings.artifactsUrl) !== null) return null
+  const trouble = await folderTrouble(folderOf(settings))
+  return trouble === null ? null : `artifacts cannot be kept: ${trouble.about}; ${trouble.advice}`
 }

@@ -1,9 +1,9 @@
-import type { Measures } from '../measures.ts'
 import type { CopySource, CopyTarget } from '../operator/copy-instance.ts'
 import type { Finding } from '../operator/examine.ts'
 import type { BackupParts } from '../operator/make-backup.ts'
 import type { RestoreParts } from '../operator/restore-backup.ts'
 import type { VerifyParts } from '../operator/verify-backup.ts'
+import type { Measures } from '../platform/measures.ts'
 import type { PoolWatch } from '../threads/pool.ts'
 import type { OpenStore } from './open-store.ts'
 import type { Schema } from './sql/migrate.ts'
@@ -11,35 +11,40 @@ import type { Schema } from './sql/migrate.ts'
 export interface OpenOptions {
   readonly watch?: PoolWatch
   readonly measures?: Measures
-  /** A command asks one thing after the other, and need not be answered by several threads. */
+  /** A command sends one call after the other, and needs no more than one thread. */
   readonly callers?: 'many' | 'one'
+  /**
+   * Waits for a store on another machine that cannot be reached yet; called with the reason for each attempt. Without
+   * it, opening fails.
+   */
+  readonly stillAway?: (why: Error) => void
 }
 
-/** A kind of store, with the place that the settings give it. What a technology needs is loaded when it is asked for. */
+/** A kind of store at the location that the settings give. Loads the modules of a technology on demand. */
 export interface Backend {
-  /** As people call it. */
+  /** The name for people. */
   readonly name: string
-  /** Several processes may serve it at once. */
+  /** Whether several processes may serve it at once. */
   readonly shared: boolean
-  /** False where looking would find nothing. */
+  /** False if there is certainly no store. */
   isThere(): boolean
-  /** Makes it, or brings it up to date, where that is to be done. */
+  /** Creates the store, or brings its schema up to date, if needed. */
   open(options?: OpenOptions): Promise<OpenStore>
   upkeep(): Promise<Upkeep>
 }
 
-/** What commands do with a store beside working with what it holds. */
+/** Operations of commands on the store as a whole. */
 export interface Upkeep {
-  /** Only looks. */
+  /** Changes nothing. */
   schema(): Promise<Schema>
-  /** The schema that this version brings it up to. */
+  /** The schema to which this version migrates the store. */
   readonly newestSchema: number
-  /** How it is kept, for an operator; what it holds is looked at elsewhere. Only looks. */
+  /** Checks how it is stored, for operators; other checks look at its contents. Changes nothing. */
   examine(): Promise<readonly Finding[]>
   readonly backup: BackupByTidemark | BackupByOwnTools
-  /** For moving an instance from one kind of store to another; null where it cannot be moved from or to this kind. */
+  /** For moving an instance to another kind of store; null if this kind does not support it. */
   readonly copySource: (() => Promise<OpenCopySource>) | null
-  readonly copyTarget: ((asked: CopyTargetAsked) => Promise<OpenCopyTarget>) | null
+  readonly copyTarget: ((asked: CopyTargetRequest) => Promise<OpenCopyTarget>) | null
 }
 
 export interface BackupByTidemark
@@ -49,7 +54,7 @@ export interface BackupByTidemark
   readonly examineStore: VerifyParts['examineStore']
 }
 
-/** The commands that do it. */
+/** The commands that make and restore backups. */
 export interface BackupByOwnTools {
   readonly by: 'own tools'
   readonly backup: string
@@ -57,16 +62,16 @@ export interface BackupByOwnTools {
 }
 
 export interface OpenCopySource extends CopySource {
-  /** Nobody else has the store, nor can have it until this is closed. */
+  /** No other process has the store, nor can open it until this is closed. */
   readonly alone: boolean
   readonly tables: readonly string[]
-  /** The oldest entry of the audit log, which no other instance has; null where nothing was ever done. */
+  /** The oldest entry of the audit log, which is unique to the instance; null if there is none. */
   readonly instance: string | null
   close(): void
 }
 
-export interface CopyTargetAsked extends Pick<OpenCopySource, 'tables' | 'instance'> {
-  /** A target that is only compared is not touched. */
+export interface CopyTargetRequest extends Pick<OpenCopySource, 'tables' | 'instance'> {
+  /** A target that is only compared is not changed. */
   readonly writes: boolean
 }
 

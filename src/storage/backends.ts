@@ -1,14 +1,14 @@
-import type { Config } from '../config.ts'
+import type { Config } from '../settings/config.ts'
 import type { Backend } from './backend.ts'
 import { postgresBackend } from './postgres/postgres-backend.ts'
 import { embeddedBackend } from './sqlite/embedded-backend.ts'
 
 type StoreSettings = Pick<Config, 'databaseUrl' | 'databaseConnectionsMax' | 'dataDir'>
 
-/** What can be moved elsewhere is the embedded store of a data folder, whatever the settings choose. */
+/** The embedded store of a data folder, whatever the settings choose: the source of a move. */
 export { embeddedBackend }
 
-/** The store of the settings. Here it is chosen, and nowhere else. */
+/** The store of the settings. The only place that chooses it. */
 export function backendOf({ databaseUrl, databaseConnectionsMax, dataDir }: StoreSettings): Backend {
   return databaseUrl === null ? embeddedBackend(dataDir) : postgresBackend(databaseUrl, databaseConnectionsMax)
 }

@@ -2,11 +2,11 @@ import { existsSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { BackupError, backupTimeOf, manifestPath } from '../operator/backup-manifest.ts'
 import type { BackupPlace } from '../operator/backup-place.ts'
-import { parseS3Address, type S3Address, s3AddressExpected } from '../s3-address.ts'
+import { parseS3Address, type S3Address, s3AddressExpected } from '../settings/s3-address.ts'
 import { folderOfBackups } from './files/backup-folder.ts'
 import { bucketOfBackups } from './s3/backup-bucket.ts'
 
-/** Where a text says that backups are kept: a bucket, or a folder. Here it is chosen, and nowhere else. */
+/** The bucket or folder of backups that a text names. The only code that chooses it. */
 export function backupPlaceOf(text: string): BackupPlace {
   const address = bucketOf(text)
   return address === null ? folderOfBackups(resolve(text)) : bucketOfBackups(address)
@@ -15,15 +15,15 @@ export function backupPlaceOf(text: string): BackupPlace {
 interface FoundBackup {
   readonly place: BackupPlace
   readonly name: string
-  /** null where it is in a bucket. */
+  /** Null if the backup is in a bucket. */
   readonly folder: string | null
 }
 
-/** The backup that a text names; the newest where it names a place of backups. */
+/** The backup that a text names, or the newest one if it names a folder or bucket of backups. */
 export async function findBackup(text: string): Promise<FoundBackup> {
   const { place, name } = named(text)
   const found = name ?? (await place.names()).at(-1)
-  if (found === undefined) throw new BackupError(`${place.name} is not a backup, and there is none in it`)
+  if (found === undefined) throw new BackupError(`${place.name} is not a backup and contains none`)
   return { place, name: found, folder: bucketOf(text) === null ? join(place.name, found) : null }
 }
 

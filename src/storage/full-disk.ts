@@ -1,37 +1,52 @@
-import { statfsSync } from 'node:fs'
+import { statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { isDiskFull, roomAwaitedSeconds, storageFull } from '../disk-space.ts'
-import type { TidemarkError } from '../errors.ts'
+import { isDiskFull, roomAwaitedSeconds, storageFull } from '../platform/disk-space.ts'
+import type { TidemarkError } from '../platform/errors.ts'
 
+export const sqliteReadOnly = 8
 const sqliteIoError = 10
 const sqliteFull = 13
 const sqliteCannotOpen = 14
 
-/** No permission, a lock, no memory, a file that cannot be opened. Not "read only", which a damaged head can look like. */
-const ofTheMachine = [3, 5, 7, sqliteCannotOpen]
+/**
+ * No permission, a lock, no memory, a file that cannot be opened. Not "read only", because a damaged file header can
+ * look like that.
+ */
+const machineCodes = [3, 5, 7, sqliteCannotOpen]
 
-/** SQLite's code for the kind of an error; what is finer stands in the higher bits. */
-export const sqliteErrorKind = (error: unknown): number => ((error as { errcode?: number }).errcode ?? 0) % 256
+/** SQLite's primary result code. The higher bits of an error code are more specific. */
+export const sqliteErrorKind = (error: unknown): number =>
+  ((error as { errcode?: number } | undefined)?.errcode ?? 0) % 256
 
-/** What SQLite says of the machine says nothing of what is in the file: that may be whole. */
+/** These codes are about the machine, and say nothing about the contents of the file, which may be intact. */
 export function isMachineTrouble(error: unknown, path: string): boolean {
-  return ofTheMachine.includes(sqliteErrorKind(error)) || isFullDiskError(error, path)
+  return machineCodes.includes(sqliteErrorKind(error)) || isFullDiskError(error, path)
+}
+
+/**
+ * Refuses a pipe, because opening one would block the thread forever. SQLite itself reports anything else that it
+ * cannot open.
+ */
+export function refusePipe(path: string | URL): void {
+  if (statSync(path, { throwIfNoEntry: false })?.isFIFO() !== true) return
+  const error = new Error('unable to open database file: it is a pipe')
+  throw Object.assign(error, { code: 'ERR_SQLITE_ERROR', errcode: sqliteCannotOpen })
 }
 
 const sqliteCorrupt = 11
 const sqliteNotADatabase = 26
 
-/** The file itself is at fault: what it says cannot be believed, whatever is tried. */
+/** True if the file itself is damaged: its content cannot be trusted. */
 export const isDamage = (error: unknown): boolean =>
   [sqliteCorrupt, sqliteNotADatabase].includes(sqliteErrorKind(error))
 
-/** In words for an operator, who alone can do something about it. */
+/** For an operator, who alone can repair this. */
 export const damaged =
   'the database file is damaged: stop the server and restore a backup (tidemark restore FOLDER --force)'
 
 /**
- * Whether SQLite failed for want of room. It says so itself where it writes; where it only failed to make, to map or to
- * sync a file, the disk is asked.
+ * True if SQLite failed because the disk is full. SQLite reports that for writes. If it failed to create, map or sync a
+ * file, the free space of the disk decides.
  */
 export function isFullDiskError(error: unknown, path: string): boolean {
   const kind = sqliteErrorKind(error)
@@ -40,12 +55,12 @@ export function isFullDiskError(error: unknown, path: string): boolean {
 }
 
 /**
- * Whether there is room, as far as the latest writes tell. A full disk still has some for a number that is written over
- * another: that there is room again tells only a call of a name that was refused, or one that brings documents, which take
- * the most.
+ * Tracks whether the disk has room, as far as the latest writes show. A full disk can still take a small write in
+ * place. So only a successful call of the same name as a refused one shows that there is room again, or a call that
+ * ingests documents, which takes the most space.
  */
 export class RoomForWrites {
-  /** When each was refused last, by its name. */
+  /** When each call was refused last, by its name. */
   readonly #refusedAt = new Map<string, number>()
 
   written(call: string): void {
@@ -53,13 +68,13 @@ export class RoomForWrites {
     else this.#refusedAt.delete(call)
   }
 
-  /** Gives what the caller is answered with. */
+  /** Returns the error for the caller. */
   refused(call: string, cause: unknown): TidemarkError {
     this.#refusedAt.set(call, performance.now())
     return storageFull(cause)
   }
 
-  /** After a while without any write nobody knows, and the next one may well be done. */
+  /** After some time without a refusal the state is unknown, so the next write is tried. */
   get isLacking(): boolean {
     const since = performance.now() - roomAwaitedSeconds * 1000
     return this.#refusedAt.values().some((at) => at > since)

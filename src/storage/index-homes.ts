@@ -1,22 +1,26 @@
-import type { Config } from '../config.ts'
-import type { Incidents } from '../incidents.ts'
-import type { IndexHome } from '../search/index-home.ts'
+import type { IndexHome } from '../indexing/index-home.ts'
+import type { Incidents } from '../platform/incidents.ts'
+import type { Measures } from '../platform/measures.ts'
+import type { Config } from '../settings/config.ts'
 import { ANALYSIS_VERSION } from '../text/analysis-version.ts'
 import type { PoolWatch } from '../threads/pool.ts'
 import { OpenSearchHome } from './opensearch/opensearch-home.ts'
+import { removeUnusedIndex } from './segments/file/index-files.ts'
 import { SegmentsHome } from './segments/segments-home.ts'
 
-/** Told of what an index does that is no answer to a call. */
+/** Observers of an index, for events that belong to no call. */
 export interface IndexWatch {
   readonly watch?: PoolWatch
   readonly incidents?: Incidents
+  readonly measures?: Measures
 }
 
 type IndexSettings = Pick<Config, 'dataDir' | 'searchUrl' | 'searchKey' | 'searchPrefix' | 'searchShards'>
 
 /**
- * The index technology of the settings. Here it is chosen, and nowhere else: an OpenSearch cluster where they name one, or
- * else files of the data folder, held in memory. `instance` is that of the store which the index is made from.
+ * The index according to the settings: an OpenSearch cluster if they name one, otherwise files of the data folder,
+ * which are held in memory. The only code that chooses it. `instance` identifies the store from which the index is
+ * built.
  */
 export function indexHomeOf(
   { dataDir, searchUrl, searchKey, searchPrefix, searchShards }: IndexSettings,
@@ -24,6 +28,19 @@ export function indexHomeOf(
   watch: IndexWatch = {},
 ): IndexHome {
   const origin = { rules: ANALYSIS_VERSION, instance }
-  if (searchUrl === null) return new SegmentsHome({ dataDir, origin, ...watch })
-  return new OpenSearchHome({ nodes: searchUrl, apiKey: searchKey, prefix: searchPrefix, shards: searchShards, origin })
+  const { measures, ...watchers } = watch
+  if (searchUrl === null) return new SegmentsHome({ dataDir, origin, ...watchers })
+  const cluster = { nodes: searchUrl, apiKey: searchKey, prefix: searchPrefix, shards: searchShards }
+  return new OpenSearchHome({ ...cluster, origin, ...(measures === undefined ? {} : { measures }) })
 }
+
+/**
+ * Returns a function that removes every index of the data folder. No search reads these indexes, but they may still
+ * contain erased documents. The function returns the number of files removed, and rejects if another process has an
+ * index open. Null if the indexes of the data folder are in use.
+ */
+export const removalOfUnusedIndexes = ({
+  dataDir,
+  searchUrl,
+}: Pick<Config, 'dataDir' | 'searchUrl'>): (() => Promise<number>) | null =>
+  searchUrl === null ? null : () => removeUnusedIndex(dataDir)

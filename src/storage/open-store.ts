@@ -1,17 +1,17 @@
-import type { Incidents } from '../incidents.ts'
-import type { WriteNews } from '../write-news.ts'
+import type { Incidents } from '../platform/incidents.ts'
+import type { WriteNotifications } from '../platform/write-notifications.ts'
 import type { Store } from './sql/sql-store.ts'
 import type { Announcement } from './sql/store-calls.ts'
 
-/** The store that the settings name cannot be used as it is; the message says what to do. */
+/** The store that the settings name cannot be used as it is. The message says how to fix it. */
 export class UnusableStoreError extends Error {}
 
-/** The store was written by a newer version: it must be left exactly as it is. */
+/** The store was written by a newer version and must not be changed. */
 export class NewerStoreError extends UnusableStoreError {
   override name = 'NewerStoreError'
-  /** The schema that was found. */
+  /** The schema of the store. */
   readonly found: number
-  /** The newest that this version knows. */
+  /** The newest schema that this version knows. */
   readonly known: number
 
   constructor(found: number, known: number) {
@@ -24,34 +24,45 @@ export class NewerStoreError extends UnusableStoreError {
   }
 }
 
-/** What one process does for all that share a store: make vectors, feed an index that all of them search. */
-export type Office = 'vectors' | 'feeding'
+/**
+ * An election among the processes that share a store. The leader works for all of them: it makes vectors, feeds the
+ * index that all processes of its version search, or builds the next one. Versions without an index of their own call
+ * it `feeding`.
+ */
+export type Election = 'vectors' | 'feeding' | `${'feeding' | 'building'}/${string}`
 
-/** An open store, whatever it is kept in. */
+/** The election for the index of a version; null stands for the time before versions had their own. */
+export const feedingElection = (version: string | null): Election =>
+  version === null ? 'feeding' : `feeding/${version}`
+export const buildingElection = (version: string): Election => `building/${version}`
+
+/** An open store of any kind. */
 export interface OpenStore {
   readonly store: Store
   readonly migrated: readonly string[]
-  /** Whether it can be read and written, as far as this process knows without asking it, in words for an operator. */
+  /** Whether it can be read and written, as far as this process knows without asking it, as a text for operators. */
   condition(): { readonly ok: boolean; readonly troubles: readonly string[] }
-  /** A write was refused because a disk is full, a moment ago, and none like it was done since. */
+  /** True after a write was refused because a disk is full, until a similar one succeeds. */
   lacksRoom(): boolean
   /**
-   * What was deleted has left the files of the store, as far as that is in its hands; where a database keeps them, rows and
-   * entries of indexes are free to be overwritten. Whoever reads and writes goes on, and may have to wait.
+   * Removes deleted data from the files of the store, as far as the store can. In a database, deleted rows and index
+   * entries become free to be overwritten. Readers and writers go on, and may have to wait.
    */
   scrub(): Promise<void>
-  /** Calls that wait or run, for the metrics. */
+  /** The number of calls that wait or run, for the metrics. */
   load(): { readonly writer: number; readonly readers: number }
   /**
-   * Whether an office falls to this process, which one process at a time holds for all. Asked again and again: when the
-   * one that held it is gone, the next that asks takes over.
+   * Whether this process is the leader of an election. An election has at most one leader at a time. Call it again and
+   * again: after a leader is gone, the next process that asks is elected.
    */
-  elected(office: Office): Promise<boolean>
-  /** What time it is for all processes that share the store, whatever the clock of each says. */
+  elected(election: Election): Promise<boolean>
+  /** Whether any process leads the election. */
+  hasLeader(election: Election): Promise<boolean>
+  /** The time of the store's clock, which all processes that share the store use. */
   now(): Promise<number>
-  /** Calls back when another process may have written. What is missed now and then must be found by looking. */
+  /** Calls back when another process may have written. Notifications can be lost, so listeners must also poll. */
   onForeignWrite(listener: (about: Announcement) => void, incidents: Incidents): void
-  /** Where every write is told, by whichever process; null where some must be found by looking. */
-  readonly news: WriteNews | null
+  /** Notifies of every write by any process; null if some writes are only found by polling. */
+  readonly notifications: WriteNotifications | null
   close(): Promise<void>
 }

@@ -1,7 +1,7 @@
-import type { Measures } from '../measures.ts'
+import type { Measures } from '../platform/measures.ts'
 import type { OpenStore } from './open-store.ts'
 
-/** What any store tells of itself; what only one kind has to say, that says when it is opened. */
+/** Measures that every kind of store has. Measures of one kind are added when it is opened. */
 export function measureStore(measures: Measures, { load, lacksRoom }: OpenStore): void {
   const gauge = (name: string, help: string, read: () => number): void => measures.gauge({ name, help }, read)
   gauge('tidemark_store_writer_calls', 'Calls waiting for or running on the writer.', () => load().writer)

@@ -6,7 +6,7 @@ import { arbitraryLanguage, arbitraryText } from './arbitrary-text.ts'
 import { CharClass, charClassOf } from './char-class.ts'
 import { foldAccents, normaliseWord } from './fold-word.ts'
 
-/** Terms as they stand in the text, those of one position joined by a bar. */
+/** Terms in the order of the text, with those of one position joined by a bar. */
 function termsOf(text: string, language: string | null): string {
   const { terms, positions } = analyse(text, language)
   const byPosition: string[] = []
@@ -45,7 +45,7 @@ test('the first term of a position is the word itself, marked where no query ask
         // A longer word is cut.
         if (!isFirst || word.length > 64) continue
         const own = term.replace(/^=/, '')
-        // Han, kana and Hangul have no accents to take off, and are brought to their normal form one by one.
+        // Han, kana and Hangul have no accents to remove, and are normalised character by character.
         if (isPaired(word)) assert.equal(normaliseWord(own), normaliseWord(word))
         else assert.equal(own, foldAccents(normaliseWord(word)))
       }

@@ -8,22 +8,22 @@ import type { AnalysedField, LocatedField } from './types.ts'
 import type { TermBeginnings, WantedTerms } from './wanted-terms.ts'
 import { prefixTerm, type WordTerms, wordTerms } from './word-terms.ts'
 
-/** All terms of a word of an alphabetic script. */
+/** Receives all terms of a word of an alphabetic script. */
 type WordSink = (word: WordTerms, position: number) => void
 type TermSink = (term: string, position: number, start: number, end: number) => void
 
-/** A run of a dictionary script goes to the segmenter in pieces of this many UTF-16 units, which bounds its work. */
+/** A run of a dictionary script is passed to the segmenter in pieces of this many UTF-16 units, which bounds its work. */
 const DICTIONARY_RUN_MAX = 4096
 
-/** A character with more marks than this allows is cut. */
+/** The longest character with its marks, in UTF-16 units. A longer one is cut. */
 const UNIT_LENGTH_MAX = 8
 
 let dictionaryWords: Intl.Segmenter | undefined
 
 /**
- * Turns a text into terms by the rules of its language (ISO 639-1, a region may follow). Without one the language is
- * guessed; where that fails each word is stemmed as the most usual language of its script. Never throws, and takes
- * time in proportion to the text.
+ * Turns a text into terms by the rules of its language (ISO 639-1, a region may follow). Without a language it is
+ * guessed. If that fails, each word is stemmed in the most common language of its script. Never throws, and takes time in
+ * proportion to the text.
  */
 export function analyse(text: string, language: string | null): AnalysedField {
   const terms: string[] = []
@@ -35,7 +35,7 @@ export function analyse(text: string, language: string | null): AnalysedField {
   return { terms, positions, length }
 }
 
-/** The same terms at the same positions, with their places in the text. */
+/** Returns the same terms at the same positions, with their offsets in the text. */
 export function analyseLocated(text: string, language: string | null): LocatedField {
   const field: LocatedField = { terms: [], positions: [], length: 0, starts: [], ends: [] }
   field.length = readTerms(text, language, (term, position, start, end) => {
@@ -45,9 +45,9 @@ export function analyseLocated(text: string, language: string | null): LocatedFi
 }
 
 /**
- * The wanted terms of a text, at the positions that reading it all would give, counted from that of the first one. Only
- * what stands between two of them is read for it: most texts that are looked through have none, or one. The length is
- * left at 0: it takes all words to know it. `guess` is given by who knows already what it says of the text.
+ * Finds the requested terms of a text, at the positions that `analyse` would give them, relative to the first one found.
+ * Only the text between two of them is analysed, because most texts have none or one. The length stays 0, because it
+ * would need all words. Pass `guess` if the language of the text has been guessed already.
  */
 export function locateTerms(
   text: string,
@@ -80,7 +80,10 @@ export function locateTerms(
   return field
 }
 
-/** The wanted terms of a text in order, without positions: only what stands between two blanks and may hold one is read. */
+/**
+ * Returns the requested terms of a text in order, without positions. Only pieces between two blanks that may contain one
+ * are analysed.
+ */
 export function findTerms(
   text: string,
   language: string | null,
@@ -96,8 +99,8 @@ export function findTerms(
 }
 
 /**
- * What a text is made of, whatever its language: the terms of scripts that are read alike in all of them, and words, which
- * take a position where `word` says that something is left of them.
+ * Splits a text without regard to its language: into terms of scripts that are read alike in all languages, and words,
+ * which take a position if `word` returns that a term is left of them.
  */
 export function locateWords(
   text: string,
@@ -112,7 +115,10 @@ export function locateWords(
   })
 }
 
-/** The parts of a text that may give a wanted term, each from a blank to a blank; all of it where that cannot be told. */
+/**
+ * Visits the parts of a text that may contain a requested term, each from a blank to a blank; the whole text if that
+ * cannot be told.
+ */
 function scanWanted(text: string, wanted: TermBeginnings | null, see: (from: number, to: number) => void): void {
   if (wanted === null) {
     see(0, text.length)
@@ -137,8 +143,8 @@ function pushLocated(field: LocatedField, term: string, position: number, start:
 }
 
 /**
- * The same terms, given one by one, or those of a word at once to who wants them so. Returns the length: positions, less
- * those of stop words.
+ * Returns the field length, which is the positions without those of stop words. Passes the terms to `sink` one by one, or
+ * to `wordSink` by word.
  */
 export function readTerms(text: string, language: string | null, sink: TermSink, wordSink?: WordSink): number {
   const reader = new Reader(text, languageOf(text, language), null, sink, wordSink)
@@ -151,8 +157,8 @@ function languageOf(text: string, language: string | null): string | null {
 }
 
 /**
- * Gives the terms of a text, or of parts of it that begin and end at blanks, and counts their positions. Words that are
- * told by their beginnings to give no wanted term are passed over, and not known to be stop words then.
+ * Passes on the terms of a text, or of parts that begin and end at blanks, and counts their positions. Words whose first
+ * letters rule out a requested term are skipped, so they are not checked for stop words.
  */
 class Reader {
   position = 0
@@ -203,7 +209,7 @@ class Reader {
   }
 }
 
-/** The end of the character at `start` with the marks that belong to it. */
+/** Returns the end of the character at `start` with its marks. */
 function endOfUnit(text: string, start: number, end: number): number {
   let index = start + (text.codePointAt(start)! > 0xffff ? 2 : 1)
   while (index < end) {
@@ -214,7 +220,7 @@ function endOfUnit(text: string, start: number, end: number): number {
   return index
 }
 
-/** The common ideographs, kana and syllables are their own normal form. */
+/** The common ideographs, kana and syllables are normal forms already. */
 function isNormalUnit(code: number): boolean {
   return (code >= 0x4e00 && code <= 0x9fff) || (code >= 0xac00 && code <= 0xd7a3) || (code >= 0x3041 && code <= 0x30fe)
 }
@@ -225,10 +231,10 @@ function unitTerm(text: string, start: number, end: number): string {
 }
 
 /**
- * Han, kana and Hangul: every two neighbouring characters are a term, so a run of n takes n - 1 positions. A Han
- * character is a term by itself too, because it may be a word; a Hangul syllable only where it stands alone, or first of
- * two (a noun of one syllable with its particle), a kana only where no pair begins with it. What a longer word of Hangul
- * begins with is marked, for those who ask for a beginning.
+ * Indexes Han, kana and Hangul by pairs of neighbouring characters, so a run of n takes n - 1 positions. A Han character
+ * is also a term by itself, because it may be a word. A Hangul syllable is one only if it stands alone or is the first of
+ * two (a noun of one syllable with its particle), and a kana only if no pair begins with it. The first syllable of a
+ * longer Hangul word is marked, for prefix queries.
  */
 function addPairs(text: string, start: number, end: number, position: number, sink: TermSink): number {
   let next = position

@@ -1,5 +1,5 @@
 /**
- * Stored terms are only good for queries analysed in the same way: an index that holds terms of another version is to
- * be rebuilt. The Unicode tables and the dictionaries of Thai and its neighbours come with the runtime.
+ * Stored terms only fit queries that are analysed in the same way, so an index with terms of another version must be
+ * rebuilt. The runtime brings the Unicode tables and the dictionaries of Thai and similar scripts.
  */
 export const ANALYSIS_VERSION = `6/${process.versions.icu}`

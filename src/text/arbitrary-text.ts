@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 
-/** Texts for property tests: real scripts and what surrounds them, and any 16-bit units at all. */
+/** Texts for property tests: real scripts and punctuation, and arbitrary 16-bit units. */
 const PIECES = [
   'The dogs are running in the U.S. since 1,000.5 days. ',
   "l'été café RÉSUMÉS team's ",

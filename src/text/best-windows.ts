@@ -3,13 +3,13 @@ import type { Hit } from './find-hits.ts'
 import { type TextRange, trimRange } from './split-sentences.ts'
 
 const BLANK = /\s/u
-/** How far an edge moves in search of a blank, and of the start of a character. */
+/** How far an edge may move to a blank, and to the start of a character. */
 const BLANK_REACH = 24
 const CHARACTER_REACH = 16
 
 /**
- * Up to `count` parts of the text, none longer than `length` (UTF-16 units) and none overlapping, in order of the text:
- * those in which the most clauses of the query meet, then the most hits. Hits must be in order of their start.
+ * Returns up to `count` parts of the text, in order, none longer than `length` (UTF-16 units) and none overlapping: those
+ * that match the most clauses of the query, then those with the most hits. Hits must be ordered by their start.
  */
 export function bestWindows(text: string, hits: readonly Hit[], count: number, length: number): TextRange[] {
   const windows: TextRange[] = []
@@ -21,7 +21,7 @@ export function bestWindows(text: string, hits: readonly Hit[], count: number, l
   return windows.sort((a, b) => a.start - b.start)
 }
 
-/** The hits within `length` of each other that are worth the most, as the range they cover. */
+/** Returns the range of the most valuable hits within `length` of each other. */
 function bestCluster(hits: readonly Hit[], taken: readonly TextRange[], length: number): TextRange | null {
   const free = hits.filter((hit) => !taken.some((range) => hit.start < range.end && hit.end > range.start))
   const counts = new Map<number, number>()
@@ -33,7 +33,7 @@ function bestCluster(hits: readonly Hit[], taken: readonly TextRange[], length: 
       counts.set(free[last]!.clause, (counts.get(free[last]!.clause) ?? 0) + 1)
       last += 1
     }
-    // A clause more outweighs any number of repeated hits.
+    // One more clause outweighs any number of repeated hits.
     const worth = counts.size + 1 - 1 / (1 + last - first)
     if (worth > bestWorth) {
       bestWorth = worth
@@ -59,7 +59,7 @@ function isTogether(
   return end - start <= length && !taken.some((range) => range.start >= start && range.start < end)
 }
 
-/** Widens a cluster to the wanted length, keeps clear of the windows already taken, and rounds to words. */
+/** Widens a cluster to the requested length, avoids the windows already taken, and rounds to words. */
 function windowAround(text: string, cluster: TextRange, taken: readonly TextRange[], length: number): TextRange {
   const before = Math.max(0, ...taken.filter((range) => range.end <= cluster.start).map((range) => range.end))
   const after = Math.min(
@@ -73,7 +73,7 @@ function windowAround(text: string, cluster: TextRange, taken: readonly TextRang
   return trimRange(text, wordStart(text, start, cluster.start), wordEnd(text, end, Math.max(cluster.end, start)))
 }
 
-/** From `start` forward to the start of a word, no further than `limit`. */
+/** Moves `start` forward to the start of a word, at most to `limit`. */
 function wordStart(text: string, start: number, limit: number): number {
   if (start === 0) return 0
   for (let index = start; index <= Math.min(limit, start + BLANK_REACH); index += 1) {
@@ -82,7 +82,7 @@ function wordStart(text: string, start: number, limit: number): number {
   return characterStart(text, start, 1, limit)
 }
 
-/** From `end` back to the end of a word, no further than `limit`. */
+/** Moves `end` back to the end of a word, at most to `limit`. */
 function wordEnd(text: string, end: number, limit: number): number {
   if (end >= text.length) return text.length
   for (let index = end; index >= Math.max(limit, end - BLANK_REACH); index -= 1) {
@@ -91,7 +91,7 @@ function wordEnd(text: string, end: number, limit: number): number {
   return characterStart(text, end, -1, limit)
 }
 
-/** Steps until no mark, joiner or half of a surrogate pair is cut off from what stands before it. */
+/** Moves until no mark, joiner or half of a surrogate pair is separated from the character before it. */
 function characterStart(text: string, from: number, step: 1 | -1, limit: number): number {
   for (let moved = 0; moved < CHARACTER_REACH; moved += 1) {
     const index = from + moved * step

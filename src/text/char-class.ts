@@ -1,11 +1,11 @@
 /**
  * The class of a character decides how the scanner treats it. The alphabetic classes stand for scripts that have a
- * stemmer, so that a word's first character also says which stemmers can apply.
+ * stemmer, so a word's first character also says which stemmers can apply.
  */
 export const CharClass = {
   unknown: 0,
   other: 1,
-  /** Combining marks and joiners: they belong to whatever stands before them. */
+  /** Combining marks and joiners: they belong to the character before them. */
   extend: 2,
   digit: 3,
   latin: 4,
@@ -20,20 +20,20 @@ export const CharClass = {
   han: 12,
   kana: 13,
   hangul: 14,
-  /** Scripts written without spaces whose words only a dictionary can find: Thai, Lao, Khmer, Burmese. */
+  /** Scripts written without spaces, in which only a dictionary can find words: Thai, Lao, Khmer, Burmese. */
   dictionary: 15,
 } as const
 
 export type CharClass = (typeof CharClass)[keyof typeof CharClass]
 
 const PATTERNS: readonly (readonly [RegExp, CharClass])[] = [
-  // Halfwidth voicing marks are letters to Unicode, yet NFKC folds them into the kana before them.
+  // Unicode classes halfwidth voicing marks as letters, but NFKC folds them into the kana before them.
   [/^[\u{ff9e}\u{ff9f}]/u, CharClass.extend],
-  // Vowels and finals of Korean written in single jamo: NFKC makes a syllable of them and the initial before them.
+  // Vowels and finals of Korean written in single jamo: NFKC joins them with the initial into a syllable.
   [/^[\u{1160}-\u{11ff}]/u, CharClass.extend],
   // The zero-width space separates words; the other invisible characters do not.
   [/^\u{200b}/u, CharClass.other],
-  // Fractions: `6½` would otherwise become the number 612.
+  // Fractions are excluded, because NFKC would make `6½` the number 612.
   [/^[\u{bc}-\u{be}\u{2150}-\u{215f}\u{2189}]/u, CharClass.other],
   [/^\p{Nd}/u, CharClass.digit],
   [/^[\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]/u, CharClass.dictionary],
@@ -51,7 +51,7 @@ const PATTERNS: readonly (readonly [RegExp, CharClass])[] = [
   [/^\p{sc=Tamil}/u, CharClass.tamil],
 ]
 
-/** Filled on first sight of each character: 1.1 MB once, against a regular expression for every character read. */
+/** Filled when a character is first seen: 1.1 MB once, instead of a regular expression for every character. */
 const classes = new Uint8Array(0x110000)
 
 function classify(codePoint: number): CharClass {
@@ -66,12 +66,12 @@ export function charClassOf(codePoint: number): CharClass {
   return known === CharClass.unknown ? classify(codePoint) : known
 }
 
-/** Letters and digits of scripts that put something between words. */
+/** Letters and digits of scripts that separate words. */
 export function isAlphabetic(charClass: CharClass): boolean {
   return charClass >= CharClass.digit && charClass <= CharClass.letter
 }
 
-/** What the two cases of a plain letter differ by. */
+/** The bit in which the two cases of a plain letter differ. */
 export const CASE_BIT = 0x20
 
 /** The letters a..z of either case. */
@@ -84,7 +84,7 @@ export function isDigit(code: number): boolean {
   return code >= 0x30 && code <= 0x39
 }
 
-/** The blanks and control characters of ASCII: no word goes on over one. */
+/** The blanks and control characters of ASCII. They always end a word. */
 export function isBlank(code: number): boolean {
   return code <= 0x20
 }

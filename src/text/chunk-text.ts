@@ -2,17 +2,17 @@ import { splitSentences, type TextRange, trimRange } from './split-sentences.ts'
 import { sizeInWords, TextSize } from './text-size.ts'
 
 export type ChunkOptions = {
-  /** Sentences are gathered up to this size, in words (see `text-size.ts` for scripts without blanks). */
+  /** Sentences are collected up to this size, in words (see `text-size.ts` for scripts without blanks). */
   targetWords: number
   /** No chunk is larger. */
   maxWords: number
-  /** A chunk begins with the last sentences of the one before, two at most, if they are no larger than this. */
+  /** A chunk repeats the last sentences of the one before, at most two, if they are no larger than this. */
   overlapWords: number
-  /** No chunk is longer, in UTF-16 units, whatever it is made of. */
+  /** No chunk is longer, in UTF-16 units, whatever characters it has. */
   maxLength: number
 }
 
-/** 300 words of English are some 400 tokens: the built-in embedding model reads 512. */
+/** 300 words of English are about 400 tokens: the built-in embedding model reads 512. */
 const DEFAULT_CHUNK_OPTIONS: ChunkOptions = {
   targetWords: 220,
   maxWords: 300,
@@ -20,7 +20,7 @@ const DEFAULT_CHUNK_OPTIONS: ChunkOptions = {
   maxLength: 4000,
 }
 const OVERLAP_SENTENCES_MAX = 2
-/** Half the window around a cut in which characters are kept whole. */
+/** Half the window around a cut within which characters are kept whole. */
 const CUT_WINDOW = 64
 
 type Sentence = TextRange & { words: number }
@@ -28,16 +28,16 @@ type Sentence = TextRange & { words: number }
 let graphemes: Intl.Segmenter | undefined
 
 /**
- * Cuts a body into chunks that begin and end with sentences and overlap a little, so that a passage near an edge is
- * whole in one of them. Chunks are ranges of the body, in order; every character that is not blank lies in one.
- * An empty or blank body has none. A chunk is cut when it is asked for, so that between two of a long body there is time
- * for other work.
+ * Cuts a body into chunks that begin and end with sentences and overlap a little, so that a passage near an edge is whole
+ * in one of them. Chunks are ranges of the body, in order, and every character that is not blank is in at least one. An
+ * empty or blank body has none. Chunks are made one at a time, so that other work can run between two chunks of a long
+ * body.
  */
 export function* chunkText(body: string, options: Partial<ChunkOptions> = {}): Generator<TextRange> {
   const limits = { ...DEFAULT_CHUNK_OPTIONS, ...options }
   const sentences = new Sentences(body, limits)
   let first = 0
-  /** The first sentence that no chunk has yet. */
+  /** The first sentence that is in no chunk yet. */
   let fresh = 0
   while (sentences.at(fresh) !== undefined) {
     const next = endOfChunk(sentences, first, fresh, limits)
@@ -47,9 +47,9 @@ export function* chunkText(body: string, options: Partial<ChunkOptions> = {}): G
   }
 }
 
-/** The sentences of a body, found as they are asked for. */
+/** The sentences of a body, found on demand. */
 class Sentences {
-  /** Where the last one ends. */
+  /** The end of the last sentence. */
   readonly end: number
   readonly #found: Sentence[] = []
   readonly #rest: Iterator<Sentence>
@@ -69,7 +69,10 @@ class Sentences {
   }
 }
 
-/** The sentence after the last one that the chunk from `first` takes in: `fresh` at least, which is known to fit. */
+/**
+ * Returns the index after the last sentence of the chunk that starts at `first`. It includes `fresh`, which is known to
+ * fit.
+ */
 function endOfChunk(sentences: Sentences, first: number, fresh: number, limits: ChunkOptions): number {
   const { start } = sentences.at(first)!
   let { words } = sentences.at(first)!
@@ -83,7 +86,9 @@ function endOfChunk(sentences: Sentences, first: number, fresh: number, limits: 
   return next
 }
 
-/** Whether everything that is left fits too: a last chunk of one sentence is worth less than a chunk over the target. */
+/**
+ * Whether all remaining sentences fit too: a chunk slightly over the target is better than a last chunk of one sentence.
+ */
 function fitsWhole(sentences: Sentences, next: number, start: number, words: number, limits: ChunkOptions): boolean {
   if (sentences.end - start > limits.maxLength) return false
   let total = words
@@ -94,7 +99,10 @@ function fitsWhole(sentences: Sentences, next: number, start: number, words: num
   return total <= limits.maxWords
 }
 
-/** Where the next chunk starts: at `next`, or before it by the overlap that leaves room for the sentence at `next`. */
+/**
+ * Returns the first sentence of the next chunk: `next`, or an earlier one if the overlap leaves room for the sentence at
+ * `next`.
+ */
 function startOfOverlap(sentences: Sentences, first: number, next: number, limits: ChunkOptions): number {
   const { words: newWords, end } = sentences.at(next)!
   let start = next
@@ -109,7 +117,7 @@ function startOfOverlap(sentences: Sentences, first: number, next: number, limit
   return start
 }
 
-/** The sentences of a text; one over the maximum comes in pieces that end between words where it has any. */
+/** Returns the sentences of a text. One above the maximum is cut into pieces, between words where possible. */
 function* cutSentences(text: string, limits: ChunkOptions): Generator<Sentence> {
   for (const { start, end } of splitSentences(text)) {
     const words = end - start <= limits.maxLength ? sizeInWords(text, start, end) : Number.POSITIVE_INFINITY
@@ -136,7 +144,7 @@ function endOfPiece(text: string, start: number, end: number, limits: ChunkOptio
     const mayBreak = size.add(codePoint)
     if (mayBreak) wordBreak = index
     if (index > start && (size.words > limits.maxWords || index + width - start > limits.maxLength)) {
-      // A word break in the first half would leave a piece too small to be worth it.
+      // A word break in the first half would leave too small a piece.
       return wordBreak - start > (index - start) / 2 ? wordBreak : wholeCharacters(text, start, index)
     }
     index += width
@@ -144,7 +152,7 @@ function endOfPiece(text: string, start: number, end: number, limits: ChunkOptio
   return end
 }
 
-/** Moves a cut back so that it splits no character that is made of several code points, if that leaves anything. */
+/** Moves a cut back so that it splits no character of several code points, if anything is left then. */
 function wholeCharacters(text: string, start: number, cut: number): number {
   graphemes ??= new Intl.Segmenter(undefined, { granularity: 'grapheme' })
   const from = Math.max(start, cut - CUT_WINDOW)

@@ -8,7 +8,7 @@ import { parseQuery } from './parse-query.ts'
 import type { KeywordQuery, LocatedText } from './types.ts'
 import { WantedTerms } from './wanted-terms.ts'
 
-/** The terms of a query's words and phrases, as who ranks texts locates them. */
+/** The terms of a query's words and phrases, located as the ranking locates them. */
 function located(text: string, language: string | null, { clauses }: KeywordQuery): LocatedText {
   const wanted = clauses.filter(({ kind }) => kind !== 'mustNot')
   const terms = wanted.flatMap((clause) => (clause.type === 'word' ? clause.group : clause.groups.flat()))
@@ -29,15 +29,15 @@ test('hits are the same where the terms of the query were located before', () =>
   )
 })
 
-test('what was located by other rules, or for fewer terms, is not taken', () => {
+test('terms located by other rules, or for fewer terms, are not used', () => {
   const text = 'The dogs are running.'
   const query = parseQuery('running dog', ['en'])
   const nothing = locateTerms('', null, new WantedTerms([]))
   assert.equal(findHits(text, 'en', query).length, 2)
   assert.equal(findHits(text, 'en', query, { language: 'de', field: nothing }).length, 2)
   assert.equal(findHits(text, null, query, { language: 'en', field: nothing }).length, 2)
-  const begun = parseQuery('dogs runn', ['en'], { lastIsBeginning: true })
-  assert.equal(findHits(text, 'en', begun, located(text, 'en', begun)).length, 2)
+  const prefixQuery = parseQuery('dogs runn', ['en'], { lastIsBeginning: true })
+  assert.equal(findHits(text, 'en', prefixQuery, located(text, 'en', prefixQuery)).length, 2)
   assert.equal(findHits(text, 'en', query, { language: 'en', field: nothing }).length, 0)
   assert.equal(findHits(text, null, query, { language: null, field: nothing }).length, 0)
 })

@@ -2,24 +2,24 @@ import { findTerms, locateTerms } from './analyse.ts'
 import type { KeywordQuery, LocatedField, LocatedText, PhraseClause } from './types.ts'
 import { termBegins, WantedTerms } from './wanted-terms.ts'
 
-/** A place in the text that a clause of the query matched; `clause` is its index among the query's clauses. */
+/** A range of the text that a clause of the query matched. `clause` is its index among the query's clauses. */
 export type Hit = { start: number; end: number; clause: number }
 
-/** What has to be known of a query to find it in texts: worked out once, for as long as the query is in use. */
-type Looked = {
+/** A query prepared for finding it in texts, computed once for as long as the query is in use. */
+type PreparedQuery = {
   clausesByTerm: ReadonlyMap<string, readonly number[]>
   beginnings: readonly (readonly [number, string])[]
   phrases: readonly (readonly [number, PhraseClause])[]
-  /** More than the terms of its words and phrases is looked for. */
+  /** Whether more than the terms of its words and phrases must be found. */
   isLoose: boolean
   wanted: WantedTerms
 }
-const lookedFor = new WeakMap<KeywordQuery, Looked>()
+const lookedFor = new WeakMap<KeywordQuery, PreparedQuery>()
 
 /**
- * Where a text matches the words and phrases that a query asks for, in order of their start. A phrase is one hit from
- * its first word to its last; its words elsewhere are none. Where the terms of the query were `located` in it before, by
- * the same rules, it is not read again.
+ * Returns where a text matches the words and phrases of a query, ordered by start. A phrase is one hit from its first
+ * word to its last; its words elsewhere are not hits. If the terms of the query were `located` in the text before, by the
+ * same rules, the text is not read again.
  */
 export function findHits(
   text: string,
@@ -39,7 +39,7 @@ export function findHits(
   const see = (term: string, start: number, end: number): void => {
     for (const clause of clausesByTerm.get(term) ?? []) hits.push({ start, end, clause })
     for (const [clause, beginning] of beginnings) {
-      // A word and its stem begin so: one hit.
+      // A word and its stem can have the same prefix, but are one hit.
       const isHit = hits.at(-1)?.clause === clause && hits.at(-1)?.start === start
       if (!isHit && termBegins(term, beginning)) hits.push({ start, end, clause })
     }
@@ -57,7 +57,7 @@ export function findHits(
   return hits.sort((a, b) => a.start - b.start || a.end - b.end)
 }
 
-function lookFor(query: KeywordQuery): Looked {
+function lookFor(query: KeywordQuery): PreparedQuery {
   const clausesByTerm = new Map<string, number[]>()
   const beginnings: [number, string][] = []
   const phrases: [number, PhraseClause][] = []
@@ -89,7 +89,7 @@ function* findPhrase(field: LocatedField, { groups }: PhraseClause): Generator<{
   const firstTermAt: number[] = []
   for (const [index, position] of field.positions.entries()) firstTermAt[position] ??= index
 
-  /** The index of a term at this position that belongs to the group, or -1. */
+  /** Returns the index of a term at this position that belongs to the group, or -1. */
   const termAt = (position: number, group: ReadonlySet<string>): number => {
     for (let index = firstTermAt[position] ?? -1; index >= 0 && field.positions[index] === position; index += 1) {
       if (group.has(field.terms[index]!)) return index

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { foldAccents, normaliseWord } from './fold-word.ts'
+import { foldAccents, normaliseWord, writtenForm } from './fold-word.ts'
 
-/** Is taken out, and so is all that it does. */
+/** A letter-lengthening mark, which is removed from words. */
 const tatweel = 'ـ'
 
-/** Letters of the scripts that have words told by blanks, and what stands between them. */
+/** Letters of the scripts that separate words by blanks, and the characters between them. */
 const letters = Array.from({ length: 0x700 }, (_, code) => String.fromCodePoint(code)).filter((letter) =>
   /[\p{L}\p{M}\p{N}]/u.test(letter),
 )
@@ -35,4 +35,12 @@ test('Devanagari: nasals written out or as a dot, and letters with and without t
   sameForms('ज़मीन', 'जमीन')
   sameForms('चाँद', 'चांद')
   assert.notEqual(foldAccents(normaliseWord('मन')), foldAccents(normaliseWord('मं')))
+})
+
+test('a word is written as the first text that has it writes it', () => {
+  assert.equal(writtenForm('hauser', ['Die Strasse', 'Häuser, „HÄUSER“']), 'häuser')
+  assert.equal(writtenForm('strasse', ['Die Straße', 'Strasse']), 'straße')
+  assert.equal(writtenForm('lighthouse', ['The Lighthouse – at sea']), 'lighthouse')
+  assert.equal(writtenForm('cafe', []), 'cafe')
+  assert.equal(writtenForm('istanbul', ['Bugün İstanbul']), 'İstanbul')
 })

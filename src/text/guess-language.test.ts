@@ -41,7 +41,7 @@ test('any text is answered', () => {
   fc.assert(fc.property(arbitraryText, (text) => /^[a-z]{2}$/u.test(guessLanguage(text) ?? 'en')))
 })
 
-test('where a text says that none of its parts has a language, none has', () => {
+test('a text with `isNoneOfParts` has no part with a clear language', () => {
   const words = fc.constantFrom('the', 'what', 'die', 'de', 'que', 'ist', 'und', 'walrus', 'Pro', '猫', 'W3', 'и')
   const texts = fc.oneof(
     fc.array(words, { maxLength: 8 }).map((some) => some.join(' ')),
@@ -59,7 +59,7 @@ test('where a text says that none of its parts has a language, none has', () => 
   assert.ok(seen > 100 && seen < 1900, `${seen} of 2000`)
 })
 
-test('of parts beyond the beginning of a text nothing is said', () => {
+test('parts beyond the start of a text are not covered', () => {
   const text = `${'walrus '.repeat(400)}what are the rules for those who would like to stay`
   assert.deepEqual(guessWithParts(text), { language: null, isNoneOfParts: false })
 })

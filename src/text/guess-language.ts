@@ -2,13 +2,13 @@ import { CharClass } from './char-class.ts'
 import { scanRuns } from './scan-words.ts'
 import { languagesWithStopWordAt, STOP_WORD_LANGUAGES } from './stop-words.ts'
 
-/** The start of a text is enough, and bounds the work. */
+/** Only the start of a text is read, which bounds the work. */
 const SAMPLE_LENGTH = 2000
-/** A guess needs more than one word that no other language shares, which may be a name (`Pro` is Czech for `for`); */
+/** A guess needs more than one word that no other language shares, because one may be a name (`Pro` is Czech for `for`). */
 const WEIGHT_MIN = 1.5
-/** in running text that of one in 20 words, */
+/** In running text it needs the weight of one such word in 20 words. */
 const WEIGHT_PER_WORD_MIN = 0.05
-/** and this lead over the second language. */
+/** It needs this lead over the second language. */
 const LEAD_MIN = 1.25
 
 interface LanguageWeights {
@@ -18,7 +18,7 @@ interface LanguageWeights {
   readonly secondWeight: number
 }
 
-/** The language most of whose function words the text holds. A word counts for less the more languages share it. */
+/** Weighs languages by their function words in the text. A word counts less the more languages share it. */
 function weighLanguages(text: string): LanguageWeights {
   const weights = new Float64Array(STOP_WORD_LANGUAGES.length)
   const sample = text.slice(0, SAMPLE_LENGTH)
@@ -45,16 +45,16 @@ function weighLanguages(text: string): LanguageWeights {
   return { words, best, weight, secondWeight }
 }
 
-/** The ISO 639-1 code of the language a text is written in, told by its function words; null when that is not clear. */
+/** Returns the ISO 639-1 code of the language of a text, guessed by its function words; null if that is not clear. */
 export const guessLanguage = (text: string): string | null => guessWithParts(text).language
 
 export interface Guess {
   readonly language: string | null
-  /** So few function words are in all of the text that it would be clear of no part of it either. */
+  /** Whether the text has so few function words that no part of it can have a clear language either. */
   readonly isNoneOfParts: boolean
 }
 
-/** The same, with what it says of parts of the text: these need not be read for it again. */
+/** The same, and whether parts of the text need not be guessed separately. */
 export function guessWithParts(text: string): Guess {
   const { words, best, weight, secondWeight } = weighLanguages(text)
   const isClear = weight >= Math.max(WEIGHT_MIN, words * WEIGHT_PER_WORD_MIN) && weight >= LEAD_MIN * secondWeight

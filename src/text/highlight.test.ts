@@ -20,8 +20,8 @@ test('stemmed and folded words are marked as they stand', () => {
 })
 
 test('words that begin as the last one are marked whole', () => {
-  const begun = parseQuery('the resto', ['en'], { lastIsBeginning: true })
-  assert.deepEqual(highlight('Restored: a RESTORATION, restful.', 'en', begun), [
+  const prefixQuery = parseQuery('the resto', ['en'], { lastIsBeginning: true })
+  assert.deepEqual(highlight('Restored: a RESTORATION, restful.', 'en', prefixQuery), [
     '<em>Restored</em>: a <em>RESTORATION</em>, restful.',
   ])
 })
@@ -66,7 +66,7 @@ const unmark = (html: string): string =>
     .replaceAll('&#39;', "'")
     .replaceAll('&amp;', '&')
 
-/** A query that finds something: some of the text itself. */
+/** A text and a query that is a part of it. */
 const textAndQuery = fc
   .tuple(arbitraryText, fc.nat(), fc.nat(40))
   .map(([text, at, length]) => [text, text.slice(at % (text.length + 1)).slice(0, length)] as const)

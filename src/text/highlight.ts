@@ -5,7 +5,7 @@ import type { KeywordQuery } from './types.ts'
 
 export type HighlightOptions = {
   maxFragments: number
-  /** UTF-16 units of text in a fragment, marks and escapes not counted. */
+  /** UTF-16 units of text in a fragment, without marks and escapes. */
   fragmentLength: number
 }
 
@@ -20,9 +20,9 @@ const ESCAPES: Readonly<Record<string, string>> = {
 }
 
 /**
- * The parts of a text that show best why it matched: HTML-escaped, each hit in `<em>…</em>`. A word is marked as it
- * stands in the text, however it was stemmed or folded; a phrase gets one mark. Nothing matched: no fragment. `hits` is
- * for callers that know them already.
+ * Returns the parts of a text that best show why it matched: HTML-escaped, each hit in `<em>…</em>`. A word is marked in
+ * the form it has in the text, however it was stemmed or folded. A phrase gets one mark. Returns no fragment if nothing
+ * matched. Pass `hits` if they are known already.
  */
 export function highlight(
   text: string,
@@ -37,8 +37,8 @@ export function highlight(
 }
 
 /**
- * Plain text (not escaped) of at most `maxLength` UTF-16 units around the best match; the start of the text when
- * nothing in it matched, the whole text when it is short enough.
+ * Returns plain text (not escaped) of at most `maxLength` UTF-16 units around the best match: the start of the text if
+ * nothing matched, and the whole text if it is short enough.
  */
 export function summarise(
   text: string,
@@ -55,7 +55,7 @@ export function summarise(
   return window === undefined ? '' : text.slice(window.start, window.end)
 }
 
-/** Hits that overlap or touch become one mark: the pairs of a Chinese word, a phrase and a word of it. */
+/** Merges hits that overlap or touch into one mark: the pairs of a Chinese word, a phrase and a word of it. */
 function mergeHits(hits: readonly Hit[]): TextRange[] {
   const marks: TextRange[] = []
   for (const { start, end } of hits) {

@@ -13,7 +13,7 @@ const word = fc.stringMatching(/^(me|ber|di|ge|mb|bhf|dy|ly|ll|un)?[A-Za-zÀ-ž]
 const rowsOf = (field: LocatedField) =>
   field.terms.map((term, i) => [term, field.positions[i], field.starts[i], field.ends[i]] as const)
 
-test('wanted terms are located where reading everything finds them, counted from the first, in every language', () => {
+test('requested terms are located where a full analysis finds them, counted from the first, in every language', () => {
   const texts = fc.oneof(
     fc.array(word, { maxLength: 12 }).map((words) => words.join(' ')),
     arbitraryText,
@@ -27,8 +27,8 @@ test('wanted terms are located where reading everything finds them, counted from
       (text, language, picks, n) => {
         const field = analyseLocated(text, language)
         const some = picks.flatMap((pick) => field.terms[pick % field.terms.length] ?? [])
-        const begun = n === 0 ? [] : some.splice(0, 1).map((term) => term.replace('=', '').slice(0, n) || 'w')
-        const wanted = new WantedTerms([...some, 'walrus'], begun)
+        const prefixes = n === 0 ? [] : some.splice(0, 1).map((term) => term.replace('=', '').slice(0, n) || 'w')
+        const wanted = new WantedTerms([...some, 'walrus'], prefixes)
         const expected = rowsOf(field).filter(([term]) => wanted.has(term))
         const first = expected[0]?.[1] ?? 0
         assert.deepEqual(

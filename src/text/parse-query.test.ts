@@ -49,7 +49,7 @@ test('the last word may be a beginning, unless it is quoted or forbidden', () =>
   )
 })
 
-test('a single kana is the beginning of a pair, where nothing else is asked for', () => {
+test('a single kana is the prefix of a pair if the query has nothing else', () => {
   const looseOf = (text: string) =>
     parseQuery(text, null).clauses.map((clause) => clause.type === 'word' && clause.loose)
   for (const text of ['ね', ' ﾈ', 'ネ']) assert.equal(looseOf(text).flat().length, 1, text)
@@ -64,12 +64,26 @@ test('bare and demanded words may have typing errors; quoted and forbidden ones 
   assert.deepEqual(correctable('"light" -house a380 机器学习 "tidal power"'), [])
 })
 
-test('what is no syntax is words', () => {
+test('text without syntax is words', () => {
   assert.equal(clausesOf('well-known C++ - --'), 'well known c')
   assert.equal(clausesOf('"unbalanced phrase'), 'unbalanc phrase')
   assert.equal(clausesOf('5" screen 6" wide'), '5 screen 6 wide')
   assert.equal(clausesOf('„Model C“-Schulen', ['de']), '"model c" schul')
   assert.equal(clausesOf('+ "" +"" !!!'), '')
+})
+
+test('a minus sign forbids only before a letter or a quote: numbers in pasted text have one too', () => {
+  assert.equal(clausesOf('temperature -5 turbine'), 'temperatur 5 turbin')
+  for (const text of ['-5', '－5', '-5°C', '-٥', '-3D', '--dogs', '-.5', '-(dogs)', '-$20', '-+dogs', "-'dogs'"]) {
+    assert.equal(clausesOf(text).includes('-'), false, text)
+    assert.equal(clausesOf(text), clausesOf(text.replaceAll(/[-－+]/g, ' ')), text)
+  }
+  assert.equal(clausesOf('-dogs5'), '-dogs5')
+  assert.equal(clausesOf('-élan'), '-elan')
+  assert.equal(clausesOf('-𝐝ogs'), '-dogs')
+  assert.equal(clausesOf('-猫'), '-猫')
+  assert.equal(clausesOf('-"5 dogs" -“6 cats”'), '-"5 dog" -"6 cat"')
+  assert.equal(clausesOf('+5'), '+5')
 })
 
 test('a marked word that is cut apart is a phrase', () => {
@@ -100,7 +114,7 @@ test('a word that stands twice weighs twice', () => {
   assert.equal(clausesOf('data data base'), 'data^2 base')
 })
 
-test('the languages asked for each give their stem', () => {
+test('each requested language gives its stem', () => {
   assert.equal(clausesOf('Panthers', ['en', 'de']), 'panther|panth')
   assert.equal(clausesOf('Wie viele Häuser waren das', null), 'haus')
   assert.match(clausesOf('häuser', null), /hauser.*haus|haus.*hauser/u)

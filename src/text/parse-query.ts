@@ -3,19 +3,20 @@ import { type QueryWord, queryWordReader } from './query-words.ts'
 import type { Clause, ClauseKind, KeywordQuery, TermGroup, WordClause } from './types.ts'
 import { prefixTerm } from './word-terms.ts'
 
-/** UTF-16 units of a query that are read; what follows is left out. */
+/** UTF-16 units of a query that are read. The rest is ignored. */
 const QUERY_LENGTH_MAX = 4000
-/** Groups kept of each kind of clause. */
+/** The largest number of groups of each kind of clause. */
 const GROUPS_MAX = 64
 const BOOSTS_MAX = 32
 /**
- * What words side by side add, against 1 for a word. Measured (nDCG@10) at 0 and 0.3: cranfield .378 and .384, cacm
- * .480 and .504, Arabic .939 and .942; English and German within .001.
+ * The weight of neighbouring words of the query that are neighbours in the text too, against 1 for a word. Measured
+ * (nDCG@10) with 0 and 0.3: cranfield .378 and .384, cacm .480 and .504, Arabic .939 and .942; English and German within
+ * .001.
  */
 const PAIR_WEIGHT = 0.3
 
-/** What a word that begins as the last one counts for, against one that is it. */
-const BEGINNING_FACTOR = 0.5
+/** The weight of a word that has the last word as a prefix, against 1 for the word itself. */
+const PREFIX_FACTOR = 0.5
 const DIGIT = /\p{Nd}/u
 const ONE_HANGUL = /^\p{sc=Hangul}$/u
 const ONE_KANA = /^[\p{sc=Hiragana}\p{sc=Katakana}]$/u
@@ -23,14 +24,15 @@ const ONE_KANA = /^[\p{sc=Hiragana}\p{sc=Katakana}]$/u
 type Piece = { kind: ClauseKind; quoted: boolean; text: string }
 
 /**
- * Reads a keyword query. Bare words are OR-ed, `"…"` is a phrase, `+` before a word or phrase demands it, `-` forbids
- * it; a sign counts only at the start of a word. Everything else is punctuation: no text is refused.
+ * Parses a keyword query. Bare words are OR-ed, `"…"` is a phrase, `+` before a word or phrase requires it, `-` excludes
+ * it. A sign counts only at the start of a word, and `-` only before a letter or a quote, because pasted text contains
+ * negative numbers. Everything else is punctuation: no text is refused.
  *
- * A marked word that the analysis takes apart (`+well-known`, `-机器学习`) is a phrase. A bare one is several words.
- * Bare stop words are left out unless nothing else is asked for. `languages` are those of the language filter; without
- * one the language is guessed from the query. `lastIsBeginning` takes the last word, unless it is quoted or forbidden, for
- * the beginning of one that is still being typed. A single kana that is the whole query is always one: within a text it is
- * indexed with the kana after it.
+ * A signed word that the analysis splits (`+well-known`, `-机器学习`) is a phrase. A bare one is several words. Bare stop
+ * words are ignored unless the query has nothing else. `languages` are those of the language filter; without one the
+ * language is guessed from the query. With `lastIsBeginning` the last word, unless it is quoted or excluded, is a prefix
+ * of a word that is still being typed. A query of a single kana is always a prefix, because a text indexes the kana with
+ * the one after it.
  */
 export function parseQuery(
   text: string,
@@ -45,7 +47,7 @@ export function parseQuery(
   let previous: QueryWord | undefined
 
   const pieces = splitPieces(source).map((piece) => ({ ...piece, words: read(piece.text) }))
-  const last = lastIsBeginning || ONE_KANA.test(source.normalize('NFKC').trim()) ? beginningOf(pieces) : null
+  const last = lastIsBeginning || ONE_KANA.test(source.normalize('NFKC').trim()) ? prefixWordOf(pieces) : null
 
   for (const { kind, quoted, text: piece, words } of pieces) {
     if (kind !== 'any' || quoted) {
@@ -68,15 +70,15 @@ export function parseQuery(
     }
   }
   if (!clauses.hasPositive()) for (const word of bareStopWords) addWord(clauses, 'any', word, last)
-  // What a lone clause matched, its own words and pairs would not put in another order worth the work.
+  // The boosts of a single clause hardly change the order of its matches, so they are not worth the work.
   return { clauses: clauses.all(), boosts: clauses.size > 1 ? boosts.all().slice(0, BOOSTS_MAX) : [] }
 }
 
-/** The word that may still be being typed. */
-function beginningOf(pieces: readonly (Piece & { words: readonly QueryWord[] })[]): QueryWord | null {
+/** Returns the word that may still be being typed. */
+function prefixWordOf(pieces: readonly (Piece & { words: readonly QueryWord[] })[]): QueryWord | null {
   const piece = pieces.at(-1)
   if (piece === undefined || piece.quoted || piece.kind === 'mustNot') return null
-  // A marked word that is cut apart is a phrase, which has no beginning.
+  // A signed word that is split is a phrase, which has no prefix.
   if (piece.kind === 'must' && piece.words.length > 1) return null
   return piece.words.at(-1) ?? null
 }
@@ -85,13 +87,13 @@ function addWord(clauses: ClauseList, kind: ClauseKind, word: QueryWord, last: Q
   const { typed, folded, group, isAlphabetic } = word
   clauses.add(kind, [group], {
     typed,
-    ...(word === last && folded !== '' ? { loose: [{ ...begunBy(folded), factor: BEGINNING_FACTOR }] } : {}),
+    ...(word === last && folded !== '' ? { loose: [{ ...prefixOf(folded), factor: PREFIX_FACTOR }] } : {}),
     ...(isAlphabetic && !DIGIT.test(folded) ? { correctable: folded } : {}),
   })
 }
 
-/** A pair that a Hangul syllable begins can stand within a word; its place at the beginning of one is a term. */
-const begunBy = (folded: string): { terms: TermGroup } | { beginning: string } =>
+/** A pair that begins with a Hangul syllable can be within a word. A term marks the syllable at the start of a word. */
+const prefixOf = (folded: string): { terms: TermGroup } | { beginning: string } =>
   ONE_HANGUL.test(folded) ? { terms: [prefixTerm(folded)] } : { beginning: folded }
 
 function groupsOf(words: readonly QueryWord[], kind: ClauseKind): TermGroup[] {
@@ -106,7 +108,7 @@ function isPair(first: QueryWord | undefined, second: QueryWord): first is Query
 
 type AboutWord = Pick<WordClause, 'loose' | 'correctable'> & { typed: string }
 
-/** Merges equal clauses and keeps each kind within its bound. */
+/** Merges equal clauses and limits the number of each kind. */
 class ClauseList {
   #byKey = new Map<string, Clause>()
   #groups: Record<ClauseKind, number> = { any: 0, must: 0, mustNot: 0 }
@@ -144,6 +146,7 @@ class ClauseList {
 
 const QUOTES = /["“”„‟＂]/u
 const BLANK = /\s/u
+const LETTER = /\p{L}/u
 const SIGNS: ReadonlyMap<string, ClauseKind> = new Map([
   ['+', 'must'],
   ['＋', 'must'],
@@ -151,7 +154,7 @@ const SIGNS: ReadonlyMap<string, ClauseKind> = new Map([
   ['－', 'mustNot'],
 ])
 
-/** Cuts the text at blanks and at quotes that open a phrase. A quote right after a letter (`5"`) opens none. */
+/** Splits the text at blanks and at quotes that open a phrase. A quote right after a letter or digit (`5"`) opens none. */
 function splitPieces(text: string): Piece[] {
   const pieces: Piece[] = []
   let index = 0
@@ -160,9 +163,9 @@ function splitPieces(text: string): Piece[] {
       index += 1
       continue
     }
-    // In `„Model C“-Schulen` the dash is no sign.
+    // In `„Model C“-Schulen` the dash is not a sign.
     const isFirst = index === 0 || BLANK.test(text[index - 1]!)
-    const kind = (isFirst ? SIGNS.get(text[index]!) : undefined) ?? 'any'
+    const kind = (isFirst ? signAt(text, index) : undefined) ?? 'any'
     const start = kind === 'any' ? index : index + 1
     const closing = QUOTES.test(text[start] ?? '') ? nextQuote(text, start + 1) : -1
     const quoted = closing !== -1
@@ -173,12 +176,19 @@ function splitPieces(text: string): Piece[] {
   return pieces
 }
 
+function signAt(text: string, index: number): ClauseKind | undefined {
+  const kind = SIGNS.get(text[index]!)
+  if (kind !== 'mustNot') return kind
+  const next = String.fromCodePoint(text.codePointAt(index + 1) ?? 0)
+  return LETTER.test(next) || QUOTES.test(next) ? kind : undefined
+}
+
 function nextQuote(text: string, from: number): number {
   const offset = text.slice(from).search(QUOTES)
   return offset === -1 ? -1 : from + offset
 }
 
-/** The next blank, or the next quote that could open a phrase. */
+/** Returns the next blank, or the next quote that could open a phrase. */
 function endOfBareWord(text: string, start: number): number {
   let index = start
   while (index < text.length && !BLANK.test(text[index]!)) {

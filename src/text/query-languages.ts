@@ -2,7 +2,7 @@ import { CharClass, charClassOf } from './char-class.ts'
 import { guessLanguage } from './guess-language.ts'
 import { baseLanguage } from './stem-word.ts'
 
-/** Languages that are written in a script, where it tells them from those in Latin letters. */
+/** The languages of each script other than Latin. */
 const languagesOfScript: Readonly<Partial<Record<CharClass, readonly string[]>>> = {
   [CharClass.greek]: ['el'],
   [CharClass.cyrillic]: ['ru', 'uk', 'bg', 'sr', 'mk', 'be', 'kk', 'ky', 'mn', 'tg', 'tt'],
@@ -17,13 +17,13 @@ const languagesOfScript: Readonly<Partial<Record<CharClass, readonly string[]>>>
   [CharClass.dictionary]: ['th', 'lo', 'km', 'my'],
 }
 
-/** Characters that are looked at. */
+/** The number of UTF-16 units that are examined. */
 const lengthMax = 400
 
 /**
- * The languages that a query may be in: told by its function words, else by its script, else those of the language filter.
- * Null where nothing tells. The query comes before the filter, which says what is looked for: a Chinese question can be
- * for English texts.
+ * Returns the languages that a query may be in: by its function words, else by its script, else those of the language
+ * filter; null if nothing tells. The query comes before the filter, because the filter names the language of the texts: a
+ * Chinese question can be for English texts.
  */
 export function queryLanguages(text: string, filter: readonly string[] | null): readonly string[] | null {
   const guessed = guessLanguage(text)
@@ -34,7 +34,7 @@ export function queryLanguages(text: string, filter: readonly string[] | null): 
   return named.length > 0 ? [...new Set(named)] : null
 }
 
-/** That of most letters; kana wins over the Han characters it stands between. */
+/** The script of most letters. Kana outweighs the Han characters among it. */
 function mainScript(text: string): CharClass {
   const letters = new Map<CharClass, number>()
   for (const character of text.slice(0, lengthMax)) {

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import { locateWords } from './analyse.ts'
 import type { CharClass } from './char-class.ts'
 import { foldAccents, normaliseWord } from './fold-word.ts'
@@ -5,27 +6,29 @@ import { guessLanguage } from './guess-language.ts'
 import { baseLanguage, type StemRule, stemRule } from './stem-word.ts'
 import { isStopWord, languagesWithStopWord } from './stop-words.ts'
 import type { TermGroup } from './types.ts'
-import { detach, WordCache } from './word-cache.ts'
-import { isMarkedWord, isPrefixTerm, termsOf, type WordTerms, wordTerms } from './word-terms.ts'
+import { detach, isMarkedWord, isPrefixTerm, termsOf, type WordTerms, wordTerms } from './word-terms.ts'
 
 const ALTERNATIVES_MAX = 12
 const LANGUAGES_MAX = 24
 
 /**
- * Tried when the query does not show its language and no filter names one. A language that stems a word as another
- * does adds no term: the ten Latin ones give 2.3 terms a word.
+ * Used if the language of the query cannot be guessed and no filter names one. Languages with the same stem for a word
+ * share its term: the ten Latin ones give 2.3 terms a word.
  */
 const USUAL_LANGUAGES = 'en es fr de it pt nl sv tr pl ru uk bg ar fa hi mr'.split(' ')
-/** Without a known language a word is a stop word if it is one in English, or in this many languages. */
+/** In an unknown language a word is a stop word if it is one in English, or in this many languages. */
 const STOP_WORD_LANGUAGES_MIN = 3
 
 export type QueryWord = {
-  /** As it stands in the query. */
+  /** The word in its form in the query. */
   typed: string
-  /** Case and accents apart. */
+  /** Without case and accents. */
   folded: string
   group: TermGroup
-  /** Without the terms that stand for the start of a word: near enough to find by, too loose for a phrase or to exclude. */
+  /**
+   * Without the terms for the first letters of a word, which suffice to find a word but are too loose for a phrase or an
+   * exclusion.
+   */
   strictGroup: TermGroup
   isStopWord: boolean
   isAlphabetic: boolean
@@ -33,20 +36,20 @@ export type QueryWord = {
 
 type CandidateLanguages = {
   languages: readonly string[]
-  /** The one language whose stop words apply, where it is known. */
+  /** The language whose stop words apply, if it is known. */
   stopLanguage: string | null
 }
 
-/** Neither named nor guessed, but all that are usual. */
+/** The language is neither named nor guessed, so all common ones are used. */
 const unknownLanguage: CandidateLanguages = { languages: USUAL_LANGUAGES, stopLanguage: null }
 
-/** Words read in all usual languages, which takes ten stems for one of Latin letters: some 300 bytes each. */
+/** The number of words cached for an unknown language. A Latin word takes ten stems and about 300 bytes. */
 const CACHED_WORDS_MAX = 10_000
-/** In UTF-16 units: what is longer is made anew each time, so that nobody fills the memory with words of no language. */
+/** In UTF-16 units. Longer words are not cached, so that nonsense cannot fill the memory. */
 const CACHED_LENGTH_MAX = 64
-const knownWords = new WordCache<QueryWord>(CACHED_WORDS_MAX)
+const knownWords = new LRUCache<string, QueryWord>({ max: CACHED_WORDS_MAX })
 
-/** Gives the reader of a query's pieces: the languages are chosen once, by the whole query and the language filter. */
+/** Returns the reader of a query's pieces. The languages are chosen once, by the whole query and the language filter. */
 export function queryWordReader(query: string, filter: readonly string[] | null): (piece: string) => QueryWord[] {
   const candidates = candidateLanguages(query, filter)
   return (piece) => readWords(piece, candidates)
@@ -59,14 +62,14 @@ function candidateLanguages(query: string, filter: readonly string[] | null): Ca
     const stopLanguage = named.length === 1 ? named[0]! : (named.find((language) => language === guessed) ?? null)
     return { languages: named.slice(0, LANGUAGES_MAX), stopLanguage }
   }
-  // Only the guessed language: also asking for English stems cost .003 of pooled nDCG@10, for all usual ones .005.
+  // Only the guessed language: adding English stems cost .003 of pooled nDCG@10, adding all common languages .005.
   if (guessed !== null) return { languages: [guessed], stopLanguage: guessed }
   return unknownLanguage
 }
 
 /**
- * Where terms of different extent share a position (a Han character and the pair it starts) the longest stands for it:
- * asking for the character too gained .002 of nDCG@10 for twice the postings.
+ * If terms of different length share a position (a Han character and the pair that it starts), uses only the longest one.
+ * Adding the character gained .002 of nDCG@10 for twice the postings.
  */
 function readWords(piece: string, candidates: CandidateLanguages): QueryWord[] {
   const words: QueryWord[] = []
@@ -83,7 +86,10 @@ function readWords(piece: string, candidates: CandidateLanguages): QueryWord[] {
   return words
 }
 
-/** Each an object of its own: the same word at two places of a query is two. Null where nothing of the word is left. */
+/**
+ * Returns a new object each time, because the same word at two positions of a query is two. Null if nothing of the word
+ * is left.
+ */
 function readWord(typed: string, script: CharClass, candidates: CandidateLanguages): QueryWord | null {
   if (candidates !== unknownLanguage)
     return readStems(typed, script, candidates, (rule) => wordTerms(typed, 0, typed.length, rule))
@@ -104,7 +110,7 @@ function readStems(
 ): QueryWord | null {
   const { languages, stopLanguage } = candidates
   const terms = new Set<string>()
-  // Latin words are English to a Russian text, and digits come out the same under every language.
+  // A Latin word in a Russian text is stemmed as English, and digits are the same in every language.
   for (const rule of new Set(languages.map((language) => stemRule(language, script)))) {
     for (const term of termsBy(rule).terms) {
       if (isMarkedWord(term) || terms.size >= ALTERNATIVES_MAX) continue
@@ -127,7 +133,7 @@ function wordOf(typed: string, group: TermGroup): QueryWord {
   }
 }
 
-/** A stem of the wrong language may be another word: `data` is `da` to the Turkish stemmer, and `da` a Portuguese article. */
+/** The stem in a wrong language may be another word: the Turkish stemmer makes `data` to `da`, a Portuguese article. */
 function isPlausibleStem(term: string, wordLength: number): boolean {
   return term.length >= Math.max(3, wordLength / 2)
 }

@@ -39,7 +39,7 @@ test('runs are in order, apart, and never empty', () => {
 
 test('the words are those of Intl.Segmenter, cut at punctuation', () => {
   const segmenter = new Intl.Segmenter('en', { granularity: 'word' })
-  // A mark that follows no letter belongs to no word.
+  // A mark without a letter before it belongs to no word.
   const atPunctuation = (word: string): string[] =>
     word.split(/(?:(?:^|[^\p{L}\p{M}\p{N}])\p{M}*)+/u).filter((part) => part !== '')
   const character = fc.constantFrom(...'aZéñßяЁωΆعأ\u064bאհकि05٣ .,:;\'’"-_/()!?\n\t\u0301\u00a0—'.split(''))

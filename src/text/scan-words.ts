@@ -1,9 +1,9 @@
 import { CASE_BIT, CharClass, charClassOf, isAlphabetic, isPlainLetter } from './char-class.ts'
 
 /**
- * Receives each run of text that the analysis treats as one: a word of an alphabetic script (`charClass` is that of
- * its first character), or a whole unbroken run of Han and kana, of Hangul, or of a dictionary script.
- * `start` and `end` are UTF-16 offsets.
+ * Receives each run of text that the analysis treats as one: a word of an alphabetic script (`charClass` is that of its
+ * first character), or a whole unbroken run of Han and kana, of Hangul, or of a dictionary script. `start` and `end` are
+ * UTF-16 offsets.
  */
 export type RunSink = (start: number, end: number, charClass: CharClass) => void
 
@@ -28,11 +28,11 @@ function classAt(text: string, index: number): CharClass {
 }
 
 /**
- * Finds the words that `Intl.Segmenter` finds, some four times faster, and breaks them further where search wants it:
- * at full stops, colons, underscores and apostrophes between letters (`example.com`, `l'homme`). Digits keep the
- * separators between them (`1,000`, `2.5`), abbreviations of single letters stay whole (`U.S.`), and a possessive
- * `'s` stays with its word. The break never depends on a language, so a query is cut as the document was.
- * A part of the text is cut as the whole is where it begins and ends at a blank.
+ * Finds the same words as `Intl.Segmenter` in a fraction of its time, and breaks them further for search: at full stops,
+ * colons, underscores and apostrophes between letters (`example.com`, `l'homme`). Digits keep the separators between them
+ * (`1,000`, `2.5`), abbreviations of single letters stay whole (`U.S.`), and a possessive `'s` stays with its word. The
+ * breaks do not depend on a language, so a query is split like the document. A part of a text that begins and ends at a
+ * blank is split like the whole.
  */
 export function scanRuns(text: string, sink: RunSink, from = 0, to = text.length): void {
   let index = from
@@ -80,7 +80,7 @@ function endOfWord(text: string, start: number, afterFirst: number, charClass: C
       return endOfAbbreviation(text, start, index)
     } else if (isApostrophe(code)) {
       if (isPossessive(text, index)) return index + 2
-      // In Ukrainian or Hebrew an apostrophe is part of the word, in Latin and Greek scripts it stands for a gap.
+      // In Ukrainian or Hebrew an apostrophe is part of the word. In Latin and Greek scripts it marks an omission.
       const joins = charClass === CharClass.cyrillic || charClass === CharClass.letter
       if (!joins || classAt(text, index + 1) !== charClass) break
       index += 1
@@ -98,7 +98,7 @@ function isPossessive(text: string, apostrophe: number): boolean {
   return !isAlphabetic(after) && after !== CharClass.extend
 }
 
-/** From the full stop after a single letter: `U.S.A.` is one word, `A. Smith` and `e.coli` are not. */
+/** Starts at the full stop after a single letter. `U.S.A.` is one word, `A. Smith` and `e.coli` are not. */
 function endOfAbbreviation(text: string, start: number, fullStop: number): number {
   let end = fullStop
   while (text.charCodeAt(end) === FULL_STOP) {

@@ -51,7 +51,7 @@ test('the stems are those of the published algorithm', () => {
 /** Debian's package snowball-data: 29,417 words and their stems, as published in 2021. */
 const vocabulary = '/usr/share/snowball/data/english'
 
-/** What Snowball 3.1 changed since then. */
+/** The stems that Snowball 3.1 changed since then. */
 const changedSince: Readonly<Record<string, string>> = {
   added: 'add',
   adding: 'add',
@@ -102,7 +102,7 @@ test('every word of the published vocabulary has its published stem', {
   assert.equal(words!.length, stems!.length)
   assert.ok(words!.length > 29_000, `${words!.length} words`)
   for (const [i, word] of words!.entries()) {
-    // Words are cut at apostrophes before they are stemmed.
+    // Words are split at apostrophes before they are stemmed.
     if (!word.includes("'")) assert.equal(stemEnglish(word), changedSince[word] ?? stems![i], word)
   }
 })

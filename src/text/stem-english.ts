@@ -1,9 +1,10 @@
 /**
- * The Snowball English stemmer ("Porter2"), for normalised words. The package that serves the other languages has only
- * an approximation of the first Porter algorithm for English, which parts `distribution` from `distributed`.
+ * The Snowball English stemmer, Porter2 (https://snowballstem.org/algorithms/english/stemmer.html), for normalised words.
+ * The package for the other languages has only an approximation of the first Porter algorithm for English, which
+ * separates `distribution` from `distributed`.
  *
- * R1 is what follows the first consonant after a vowel, R2 the same within R1. A `y` that acts as a consonant is
- * written `Y` while the steps run.
+ * R1 is the part after the first consonant that follows a vowel, R2 the same within R1. A `y` that acts as a consonant is
+ * written `Y` during the steps.
  */
 const VOWEL = /[aeiouy]/u
 const SHORT_SYLLABLE = /(?:[^aeiouy][aeiouy][^aeiouywxY]|^[aeiouy][^aeiouy]|^past)$/u
@@ -98,7 +99,7 @@ function regionAfter(word: string, from: number): number {
   return at === -1 ? word.length : from + at + 2
 }
 
-/** Short: ends in a short syllable and leaves nothing for R1. */
+/** A word is short if it ends in a short syllable and R1 is empty. */
 function isShort(word: string, r1: number): boolean {
   return r1 >= word.length && SHORT_SYLLABLE.test(word)
 }

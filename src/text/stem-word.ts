@@ -27,20 +27,21 @@ import { stemmer as ukrainian } from '@orama/stemmers/ukrainian'
 import { CharClass } from './char-class.ts'
 import { stemEnglish } from './stem-english.ts'
 
-/** Kept of each kind. Language codes come from outside: a stream of invented ones must not fill the memory. */
+/** The size of each cache. Language codes come from outside, so a stream of invented ones must not fill the memory. */
 const LANGUAGES_MAX = 512
 
 type Stemmer = (word: string) => string
 
 /**
- * The article, with a conjunction or preposition that is written with it, as far as a word is left; in `الله` it is part of
- * the name.
+ * The article, with a conjunction or preposition written with it, if a word is left after it. In `الله` it is part of the
+ * name.
  */
 const ARABIC_ARTICLE = /^(?:ال(?=..)|لل(?=..)|[وفبك]ال(?=...))(?!له$)/u
 
 /**
- * Snowball takes endings off first, and then the article only where more than three letters are left: `السنة` and `سنة`
- * would have no stem in common. nDCG@10 on XQuAD with Snowball alone .939, with the article off first .942, by Light10 .938.
+ * Removes the article before stemming. Snowball removes endings first, and then the article only if more than three
+ * letters are left, so `السنة` and `سنة` would have different stems. nDCG@10 on XQuAD: .939 with Snowball alone, .942
+ * with the article removed first, .938 with Light10.
  */
 function stemArabic(word: string): string {
   return arabic(word.replace(ARABIC_ARTICLE, ''))
@@ -72,7 +73,7 @@ const STEMMERS: ReadonlyMap<string, { scripts: readonly CharClass[]; stem: Stemm
   ['pt', { scripts: [latin], stem: portuguese }],
   ['ro', { scripts: [latin], stem: romanian }],
   ['ru', { scripts: [cyrillic], stem: russian }],
-  // Writes Cyrillic words in Latin letters, so both spellings meet.
+  // Transliterates Cyrillic words to Latin letters, so that both spellings have the same stem.
   ['sr', { scripts: [cyrillic, latin], stem: serbian }],
   ['sv', { scripts: [latin], stem: swedish }],
   ['ta', { scripts: [CharClass.tamil], stem: tamil }],
@@ -80,7 +81,7 @@ const STEMMERS: ReadonlyMap<string, { scripts: readonly CharClass[]; stem: Stemm
   ['uk', { scripts: [cyrillic], stem: ukrainian }],
 ])
 
-/** Languages that another one's stemmer serves, and codes that are written in two ways. */
+/** Languages that the stemmer of another one serves, and languages with two codes. */
 const ALIASES: Readonly<Record<string, string>> = {
   nb: 'no',
   nn: 'no',
@@ -92,7 +93,7 @@ const ALIASES: Readonly<Record<string, string>> = {
   iw: 'he',
 }
 
-/** Where no stemmer exists, the script still says that a Latin word in the text is a foreign one. */
+/** The scripts of languages without a stemmer, so that a Latin word in such a text is recognised as foreign. */
 const UNSTEMMED_SCRIPTS: Readonly<Record<string, CharClass>> = {
   ...Object.fromEntries(['fa', 'ur', 'ps', 'ku', 'ug', 'sd'].map((code) => [code, CharClass.arabic])),
   ...Object.fromEntries(['be', 'mk', 'kk', 'ky', 'mn', 'tg', 'tt'].map((code) => [code, cyrillic])),
@@ -108,7 +109,7 @@ const UNSTEMMED_SCRIPTS: Readonly<Record<string, CharClass>> = {
   ko: CharClass.hangul,
 }
 
-/** The language a word is taken for when its script is not the document's, or the language is unknown. */
+/** The language assumed for a word whose script is not the document's, or if the language is unknown. */
 const DEFAULT_LANGUAGES: ReadonlyMap<CharClass, string> = new Map<CharClass, string>([
   [latin, 'en'],
   [CharClass.greek, 'el'],
@@ -119,10 +120,10 @@ const DEFAULT_LANGUAGES: ReadonlyMap<CharClass, string> = new Map<CharClass, str
   [CharClass.tamil, 'ta'],
 ])
 
-/** Asked for every text that is read: each language is looked at once. */
+/** Used for every text, so each language is parsed once. */
 const baseLanguages = new Map<string, string | null>()
 
-/** `en-GB`, `EN` and `en` are `en`; null for what is no language code. */
+/** `en-GB`, `EN` and `en` are `en`. Returns null for anything that is not a language code. */
 export function baseLanguage(language: string | null): string | null {
   if (language === null) return null
   let base = baseLanguages.get(language)
@@ -135,8 +136,8 @@ export function baseLanguage(language: string | null): string | null {
 }
 
 /**
- * How a word becomes terms: by its stem in a language, by its first letters too (a language without a stemmer), or as
- * it is. Equal rules are the same object.
+ * How a word becomes terms: by its stem in a language, by the whole word and its first letters (a language without a
+ * stemmer), or unchanged. Equal rules are the same object.
  */
 export type StemRule = { readonly form: 'stem' | 'prefix' | 'whole'; readonly language: string | null }
 
@@ -156,7 +157,7 @@ const rulesOf = new Map<string | null, (StemRule | undefined)[]>()
 
 export const wholeWord: StemRule = { form: 'whole', language: null }
 
-/** The rule for a word of this script in a text of this language (as `baseLanguage` gives it). */
+/** Returns the rule for a word of this script in a text of this language (as `baseLanguage` returns it). */
 export function stemRule(language: string | null, script: CharClass): StemRule {
   let known = rulesOf.get(language)
   if (known === undefined) {

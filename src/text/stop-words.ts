@@ -2,9 +2,9 @@ import { CASE_BIT, isDigit, isPlainLetter } from './char-class.ts'
 import { foldAccents, normaliseWord } from './fold-word.ts'
 
 /**
- * Function words only: articles, pronouns, prepositions, conjunctions, auxiliaries and question words. Long published
- * lists also hold words that people search for (numbers, verbs of saying, `system`), so these are our own and short.
- * They stand here as `normaliseWord` gives them: to do that with all of them was 8 ms of every thread's start.
+ * Function words only: articles, pronouns, prepositions, conjunctions, auxiliaries and question words. Published lists
+ * also have words that people search for (numbers, verbs of saying, `system`), so these are our own and short. They are
+ * written in the form of `normaliseWord`, because normalising all of them would slow the start of every thread.
  */
 const WORDS: Readonly<Record<string, string>> = {
   ar: `في من على إلى عن مع هذا هذه ذلك تلك التي الذي الذين اللذان اللتان ما ماذا متى أين كيف كم هل لماذا أن إن كان كانت يكون
@@ -108,7 +108,7 @@ export const STOP_WORDS: ReadonlyMap<string, readonly string[]> = new Map(
   Object.entries(WORDS).map(([language, words]) => [language, words.split(/\s+/u)]),
 )
 
-/** Numbered by their places here. */
+/** Each language has the number of its position here. */
 export const STOP_WORD_LANGUAGES: readonly string[] = [...STOP_WORDS.keys()]
 
 const LANGUAGES_BY_WORD = new Map<string, number[]>()
@@ -120,18 +120,21 @@ for (const [number, language] of STOP_WORD_LANGUAGES.entries()) {
   }
 }
 
-/** Of plain letters alone: each stands where its hash says, or at the next free place after that; 0 is a free place. */
+/**
+ * A hash table of the words of plain letters only: each is in the slot of its hash, or in the next free one (linear
+ * probing). 0 marks a free slot.
+ */
 const PLAIN_WORDS: readonly string[] = [...LANGUAGES_BY_WORD.keys()].filter((word) => /^[a-z]+$/u.test(word))
 const PLAIN_LANGUAGES = PLAIN_WORDS.map((word) => LANGUAGES_BY_WORD.get(word)!)
-const PLACE_BITS = 14
-const PLACES = new Uint16Array(1 << PLACE_BITS)
+const SLOT_BITS = 14
+const SLOTS = new Uint16Array(1 << SLOT_BITS)
 for (const [i, word] of PLAIN_WORDS.entries()) {
   let place = placeOf(plainHash(word, 0, word.length))
-  while (PLACES[place] !== 0) place = nextPlace(place)
-  PLACES[place] = i + 1
+  while (SLOTS[place] !== 0) place = nextPlace(place)
+  SLOTS[place] = i + 1
 }
 
-/** Whatever the case; -1 where there are other characters than the letters and digits of ASCII. */
+/** Ignores case. Returns -1 if there are other characters than the letters and digits of ASCII. */
 function plainHash(text: string, start: number, end: number): number {
   let hash = 0
   for (let i = start; i < end; i++) {
@@ -143,11 +146,11 @@ function plainHash(text: string, start: number, end: number): number {
 }
 
 function placeOf(hash: number): number {
-  return hash >>> (31 - PLACE_BITS)
+  return hash >>> (31 - SLOT_BITS)
 }
 
 function nextPlace(place: number): number {
-  return (place + 1) & (PLACES.length - 1)
+  return (place + 1) & (SLOTS.length - 1)
 }
 
 function stands(word: string, text: string, start: number): boolean {
@@ -159,24 +162,30 @@ function stands(word: string, text: string, start: number): boolean {
 
 const NO_LANGUAGES: readonly number[] = []
 
-/** The numbers of the languages that have it. Accents count here: folded, Vietnamese `thế` would be English `the`. */
+/**
+ * Returns the numbers of the languages that have the word. Accents count here: folded, Vietnamese `thế` would be English
+ * `the`.
+ */
 export function languagesWithStopWord(normalised: string): readonly number[] {
   return LANGUAGES_BY_WORD.get(normalised) ?? NO_LANGUAGES
 }
 
-/** The same of a word in a text. One of plain letters is looked up where it stands: to cut it out took longer than all else. */
+/**
+ * The same for a word in a text. A word of plain letters is looked up in place, because copying it would dominate the
+ * cost.
+ */
 export function languagesWithStopWordAt(text: string, start: number, end: number): readonly number[] {
   const hash = plainHash(text, start, end)
   if (hash < 0) return languagesWithStopWord(normaliseWord(text.slice(start, end)))
-  for (let place = placeOf(hash); PLACES[place] !== 0; place = nextPlace(place)) {
-    const i = PLACES[place]! - 1
+  for (let place = placeOf(hash); SLOTS[place] !== 0; place = nextPlace(place)) {
+    const i = SLOTS[place]! - 1
     const word = PLAIN_WORDS[i]!
     if (word.length === end - start && stands(word, text, start)) return PLAIN_LANGUAGES[i]!
   }
   return NO_LANGUAGES
 }
 
-/** Folded, so that a stop word is known with and without its accents; made for a language when it is asked for. */
+/** Folded words, so that a stop word is recognised with and without its accents. Made for each language on first use. */
 const FOLDED = new Map<string, ReadonlySet<string>>()
 
 /** `folded` is a word after `normaliseWord` and `foldAccents`, not stemmed. */
@@ -191,6 +200,24 @@ export function isStopWord(folded: string, language: string): boolean {
   return words.has(folded)
 }
 
-/** In any language. */
-export const isStopWordSomewhere = (folded: string): boolean =>
-  STOP_WORDS.keys().some((language) => isStopWord(folded, language))
+/**
+ * Function words of scripts without blanks, of at least two characters, as the dictionary splits them. Search has no
+ * words in these scripts.
+ */
+const DICTIONARY_WORDS = {
+  ja: `する した して いる いた ある あった ない なる なった れる られる こと もの ため よう それ これ その この そして しかし また
+    から まで など として による により について において では には とは です ます という`,
+  th: `ที่ และ ใน ของ เป็น มี ได้ ให้ ไม่ ว่า จะ กับ โดย จาก นี้ นั้น ไป มา การ ความ แต่ หรือ คือ อยู่ ก็ ถึง แล้ว เพื่อ ซึ่ง ตาม`,
+  zh: `一个 一些 一种 这个 那个 这些 那些 他们 她们 它们 我们 你们 自己 他的 她的 它的 以及 以后 以前 之后 之前 之间 其中 其他 因为
+    所以 但是 如果 由于 因此 或者 并且 而且 可以 可能 能够 没有 不是 就是 还有 已经 通过 包括 许多 例如 称为 成为 进行 主要 作为
+    使用 非常 这样 什么 如何 虽然 同时 只有 根据 关于 对于`,
+} as const
+
+export type DictionaryLanguage = keyof typeof DICTIONARY_WORDS
+
+const DICTIONARY_SETS = new Map(
+  Object.entries(DICTIONARY_WORDS).map(([language, words]) => [language, new Set(words.split(/\s+/u))]),
+)
+
+export const isDictionaryStopWord = (word: string, language: DictionaryLanguage): boolean =>
+  DICTIONARY_SETS.get(language)!.has(word)

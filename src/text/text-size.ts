@@ -1,9 +1,9 @@
 import { CharClass, charClassOf, isAlphabetic } from './char-class.ts'
 
 /**
- * What a character adds to the size of a text, in words. The Chinese of XQuAD has 1.6 Han characters for a word of its
- * English; Korean and Thai are set by the usual length of their words. Symbols count a little, because they are tokens
- * to an embedding model.
+ * The size that a character adds to a text, in words. The Chinese of XQuAD has 1.6 Han characters for each word of its
+ * English. The values for Korean and Thai come from the usual length of their words. Symbols count a little, because an
+ * embedding model reads them as tokens.
  */
 const HAN_WORDS = 0.6
 const HANGUL_WORDS = 0.4
@@ -19,7 +19,7 @@ export class TextSize {
   words = 0
   #wordLength = 0
 
-  /** Takes in the character and says whether a word may end right before it. */
+  /** Adds the character and returns whether a word may end right before it. */
   add(codePoint: number): boolean {
     const charClass = charClassOf(codePoint)
     if (charClass === CharClass.extend) return false

@@ -1,9 +1,11 @@
-/** A thread reads one text at a time, so this is its own; longer ones, which are rare, have theirs. */
+/**
+ * The buffer for most texts. A thread reads one text at a time, so one is enough. Longer texts get a buffer of their own.
+ */
 const usual = Buffer.alloc(32_768)
 
 /**
- * The UTF-16 units of a text, until the next one is asked for. Character by character a text is read several times as fast
- * so: of a string V8 finds out again for each of them how it is kept.
+ * Returns the UTF-16 units of a text, valid until the next call. Reading a text by character is several times as fast
+ * this way, because V8 checks the representation of a string at each access.
  */
 export function unitsOf(text: string): Uint16Array {
   const bytes = 2 * text.length <= usual.length ? usual : Buffer.alloc(2 * text.length)

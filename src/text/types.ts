@@ -1,44 +1,44 @@
 /**
- * A field (title or body) as the index stores it: the arrays are parallel, positions ascend, several terms may share one.
- * The first term of a position is the word that stands there, case and accents apart, with `=` before it where no query
- * asks for it as it is: what beginnings and typing errors are compared with.
+ * A field (title or body) as the index stores it. The arrays are parallel, positions ascend, and several terms may share
+ * one. The first term of a position is the word itself, without case and accents, marked by `=` if no query searches for
+ * it in this form. Prefixes and typing errors are compared with it.
  */
 export type AnalysedField = {
   terms: string[]
   positions: number[]
   /**
-   * The field's length for BM25: the positions, less those of stop words, which a query does not ask for either
+   * The field's length for BM25: its positions without those of stop words, which queries do not search for either
    * (nDCG@10 against all positions: cranfield .386 and .383, cacm .504 and .504, XQuAD within .001).
    */
   length: number
 }
 
-/** The same, with the UTF-16 range of the original text that each term came from. */
+/** The same, with the UTF-16 range of each term in the original text. */
 export type LocatedField = AnalysedField & {
   starts: number[]
   ends: number[]
 }
 
-/** The terms of a query in a text, by the rules of a language; null where that was guessed, by this text alone. */
+/** The terms of a query in a text, by the rules of a language; null if the language was guessed from this text. */
 export type LocatedText = {
   readonly language: string | null
   readonly field: LocatedField
 }
 
 /**
- * One query word. Documents are stemmed by their own language, so a word has one term for each way it may have been
- * indexed; a document matches the group when it holds any of them. Its score is that of its best alternative: a sum
- * would count a word twice that was indexed in two forms (pooled nDCG@10 .938 for the sum, .940 for the best).
+ * One query word. Documents are stemmed in their own languages, so a word has one term for each way in which it may be
+ * indexed. A document matches the group if it has any of them. The best alternative gives the score: a sum would count a
+ * word twice that is indexed in two forms (pooled nDCG@10 .938 for the sum, .940 for the best).
  */
 export type TermGroup = readonly string[]
 
-/** `any` clauses are OR-ed and ranked; every `must` clause has to match (and is ranked); no `mustNot` clause may. */
+/** `any` clauses are OR-ed and ranked. Every `must` clause has to match, and is ranked. No `mustNot` clause may match. */
 export type ClauseKind = 'any' | 'must' | 'mustNot'
 
 /**
- * What a word is found by besides its own terms: others, or all terms that begin so, the `=` of a word apart. It counts
- * for `factor` of what it would count for by itself, and is taken for no rarer than the word where the word occurs.
- * Beginnings are as one term that stands once in each field that has one.
+ * Finds a word by more than its own terms: by other terms, or by all terms with a prefix (ignoring the `=` of a word). It
+ * scores `factor` of the word's own score, and counts as no rarer than the word if the word occurs. A prefix is scored
+ * like one term that occurs once in each field that has a match.
  */
 export type LooseMatch =
   | { readonly terms: TermGroup; readonly factor: number }
@@ -46,9 +46,9 @@ export type LooseMatch =
 
 type AnyClause = {
   kind: ClauseKind
-  /** Multiplies the score: a word that stands twice in the query is one clause of weight 2. */
+  /** Multiplies the score: a word that occurs twice in the query is one clause of weight 2. */
   weight: number
-  /** What of the query it is, to speak of it. */
+  /** The text of the clause in the query, for messages. */
   typed?: string
 }
 
@@ -56,24 +56,24 @@ export type WordClause = AnyClause & {
   type: 'word'
   group: TermGroup
   loose?: readonly LooseMatch[]
-  /** The word, case and accents apart, where there may be a typing error in it: not in quotes, nor with digits. */
+  /** The word without case and accents, if it may have a typing error: not in quotes, and without digits. */
   correctable?: string
 }
 
-/** Matches where the groups stand at consecutive positions of one field, in this order. */
+/** Matches if the groups are at consecutive positions of one field, in this order. */
 export type PhraseClause = AnyClause & { type: 'phrase'; groups: readonly TermGroup[] }
 
 export type Clause = WordClause | PhraseClause
 
 export type KeywordQuery = {
   /**
-   * With no `any` and no `must` clause (nothing but punctuation, or only negatives) the query matches nothing.
-   * When a `must` clause is there, `any` clauses only add to the score.
+   * Without any `any` or `must` clause (only punctuation or negatives) the query matches nothing. With a `must` clause,
+   * `any` clauses only add to the score.
    */
   clauses: readonly Clause[]
   /**
-   * For ranking alone: neighbouring words of the query as short phrases, and the words of its bare phrases. They add
-   * to the score of what `clauses` matched and match nothing themselves; an index may leave them out.
+   * Only for ranking: neighbouring words of the query as short phrases, and the words of its bare phrases. They add to
+   * the score of documents that `clauses` matched and match nothing themselves. An index may ignore them.
    */
   boosts: readonly Clause[]
 }

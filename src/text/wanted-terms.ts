@@ -2,9 +2,9 @@ import { CASE_BIT, isBlank, isDigit, isPlainLetter } from './char-class.ts'
 import { isMarkedWord, WORD_MARK } from './word-terms.ts'
 
 /**
- * Which of a word's first letters its terms begin with, case and accents apart: in every other language two. Irish
- * and Indonesian take prefixes off, and Serbian is written in two alphabets. Finnish drops doubled letters, and Turkish
- * hardens the last letter of a stem, however short that is.
+ * Which first letters of a word its terms keep, ignoring case and accents. In most languages it is two. The stemmers of
+ * Irish and Indonesian remove prefixes, and Serbian is written in two alphabets. Finnish removes doubled letters, and
+ * Turkish hardens the last letter of a stem of any length.
  */
 type LettersKept = 'none' | 'one' | 'two' | 'two but the last'
 const LETTERS_KEPT: ReadonlyMap<string | null, LettersKept> = new Map([
@@ -15,9 +15,9 @@ const LETTERS_KEPT: ReadonlyMap<string | null, LettersKept> = new Map([
   ['tr', 'two but the last'],
 ])
 
-/** The one exception in English: `dying` is `die`. */
+/** The one exception in English: the stem of `dying` is `die`. */
 const STEM_OF_YING = /^[a-z]ie$/u
-const BEGINNING_OF_STEM_OF_YING = /^[a-z]ie?$/u
+const PREFIX_OF_STEM_OF_YING = /^[a-z]ie?$/u
 
 const LETTER_BITS = 5
 const LETTER_MASK = 31
@@ -27,67 +27,70 @@ const DIGIT_9 = 0x39
 const LETTER_A = 0x61
 const LETTER_Z = 0x7a
 
-/** What a first character tells: 0 that no wanted term begins so, else that one may, whatever follows or by what does. */
+/**
+ * The values of a first character: 0 if no requested term begins with it; `ANY` if one may, whatever follows; `BY_SECOND`
+ * if the second letter decides.
+ */
 const ANY = 1
 const BY_SECOND = 2
 
 /**
- * Terms that are looked for in many texts, and all that begin in some way, the mark of a word apart. Most words of a text
- * are known not to give one by how they begin.
+ * Terms, and prefixes of terms, to find in many texts. The mark of a word does not count. The first letters of most words
+ * rule out that they yield one of these terms.
  */
 export class WantedTerms {
   readonly #terms: ReadonlySet<string>
-  readonly #begun: readonly string[]
+  readonly #prefixes: readonly string[]
   readonly #beginnings = new Map<LettersKept, TermBeginnings>()
 
-  constructor(terms: Iterable<string>, begun: readonly string[] = []) {
+  constructor(terms: Iterable<string>, prefixes: readonly string[] = []) {
     this.#terms = new Set(terms)
-    this.#begun = begun
+    this.#prefixes = prefixes
   }
 
   has(term: string): boolean {
-    return this.#terms.has(term) || this.#begun.some((beginning) => termBegins(term, beginning))
+    return this.#terms.has(term) || this.#prefixes.some((prefix) => termBegins(term, prefix))
   }
 
-  /** How these terms can be told by the beginning of a word in a language; null where they cannot. */
+  /** Returns how these terms can be recognised by the first letters of a word in a language; null if they cannot. */
   beginningsIn(language: string | null): TermBeginnings | null {
     const kept = LETTERS_KEPT.get(language) ?? 'two'
     if (kept === 'none') return null
     let beginnings = this.#beginnings.get(kept)
     if (beginnings === undefined) {
-      beginnings = new TermBeginnings(this.#terms, this.#begun, kept)
+      beginnings = new TermBeginnings(this.#terms, this.#prefixes, kept)
       this.#beginnings.set(kept, beginnings)
     }
     return beginnings
   }
 }
 
-/** Whether a term, or the word that it is marked as, begins so. */
-export function termBegins(term: string, beginning: string): boolean {
-  return term.startsWith(beginning, isMarkedWord(term) ? WORD_MARK.length : 0)
+/** Whether a term, or the word that it marks, has this prefix. */
+export function termBegins(term: string, prefix: string): boolean {
+  return term.startsWith(prefix, isMarkedWord(term) ? WORD_MARK.length : 0)
 }
 
-/** How wanted terms begin. */
+/** The first letters of the requested terms. */
 export class TermBeginnings {
   /**
-   * By the first character of a word, where that is ASCII. No word that begins with a letter gives a term that begins with
-   * a digit, nor the other way round.
+   * By the first character of a word, if it is ASCII. A word that begins with a letter never yields a term that begins
+   * with a digit, or the reverse.
    */
   readonly #firsts = new Uint8Array(LAST_ASCII + 1)
-  /** By the first two letters of a word, 0 for its end: whether a wanted term may begin so. */
+  /** By the first two letters of a word, with 0 for its end: whether a requested term may begin with them. */
   readonly #pairs = new Uint8Array(1 << (2 * LETTER_BITS))
 
-  constructor(terms: ReadonlySet<string>, begun: readonly string[], kept: LettersKept) {
+  constructor(terms: ReadonlySet<string>, prefixes: readonly string[], kept: LettersKept) {
     const unmarked = [...terms].map((term) => (isMarkedWord(term) ? term.slice(WORD_MARK.length) : term))
-    for (const beginning of begun) {
-      if (BEGINNING_OF_STEM_OF_YING.test(beginning)) unmarked.push(`${beginning[0]}ie`)
+    for (const prefix of prefixes) {
+      if (PREFIX_OF_STEM_OF_YING.test(prefix)) unmarked.push(`${prefix[0]}ie`)
     }
-    for (const term of [...unmarked, ...begun]) {
+    for (const term of [...unmarked, ...prefixes]) {
       const first = term.charCodeAt(0)
       const second = term.charCodeAt(1)
       if (isDigit(first)) this.#firsts.fill(ANY, DIGIT_0, DIGIT_9 + 1)
       if (!isPlainLetter(first)) continue
-      // Of a stem of one letter the last is the first: Turkish `dler` is `t`.
+      // In a stem of one letter, the last letter is also the first: Turkish `dler` becomes `t`.
       if (kept !== 'two' && term.length === 1) {
         for (let letter = LETTER_A; letter <= LETTER_Z; letter += 1) this.#addFirst(letter)
         this.#pairs.fill(1)
@@ -101,21 +104,21 @@ export class TermBeginnings {
     }
   }
 
-  /** In either case. */
+  /** Adds both cases. */
   #addFirst(letter: number): void {
     this.#firsts[letter | CASE_BIT] = BY_SECOND
     this.#firsts[letter & ~CASE_BIT] = BY_SECOND
   }
 
-  /** Whether the word at this place gives no wanted term, as far as its first letters tell. */
+  /** Whether the first letters of the word at this position rule out a requested term. */
   passOver(text: string, start: number): boolean {
     const first = text.charCodeAt(start)
     return isPlainLetter(first) && !(this.#firsts[first] === BY_SECOND && this.#may(first, text.charCodeAt(start + 1)))
   }
 
   /**
-   * The first place from `from` on at which a word may begin that gives a wanted term; the end of the text where there is
-   * none. `from` is not within a word.
+   * Returns the first position from `from` on at which a word with a requested term may begin, or the end of the text.
+   * `from` must not be within a word.
    */
   nextPlace(units: Uint16Array, from: number): number {
     const { length } = units
@@ -137,7 +140,7 @@ export class TermBeginnings {
   #may(first: number, second: number): boolean {
     const row = (first & LETTER_MASK) << LETTER_BITS
     if (isBlank(second)) return this.#pairs[row] === 1
-    // What follows may be an accent, or a full stop within an abbreviation.
+    // The second character may be an accent, or a full stop within an abbreviation.
     return !isPlainLetter(second) || this.#pairs[row | (second & LETTER_MASK)] === 1
   }
 }

@@ -1,38 +1,38 @@
+import { LRUCache } from 'lru-cache'
 import { foldAccents, normaliseWord } from './fold-word.ts'
 import { type StemRule, stemWord } from './stem-word.ts'
 import { isStopWord } from './stop-words.ts'
-import { detach } from './word-cache.ts'
-import { WordTable } from './word-table.ts'
 
-/** In UTF-16 units; what is longer is cut, in documents and queries alike. */
+/** In UTF-16 units. A longer word is cut, in documents and queries alike. */
 const WORD_LENGTH_MAX = 64
-/** Words kept of each of the two generations of a language: some 4 MB for the busiest language, in each thread. */
+/** The largest number of cached words of a language: about 4 MB in each thread. */
 const CACHED_WORDS_MAX = 20_000
 
 /**
- * Where a language has no stemmer, a word of so many letters or more is also indexed by the first of them, for 1.4 times the
- * postings. Measured on stemmed languages as if they had none (nDCG@10 of words; with first letters; of stems): German .920,
- * .950, .941; Spanish .950, .964, .964; Arabic .897, .905, .937. Words of just so many letters, which longer forms begin
- * with, are worth .947 to .951 in German, .965 to .966 in Spanish and .899 to .902 in Arabic.
+ * In a language without a stemmer, a word of at least this many letters is also indexed by its first letters, for 1.4
+ * times the postings. Measured on stemmed languages without their stemmer (nDCG@10 of words; with first letters; of
+ * stems): German .920, .950, .941; Spanish .950, .964, .964; Arabic .897, .905, .937. Indexing words of exactly this
+ * length, which longer forms begin with, makes .947 to .951 in German, .965 to .966 in Spanish and .899 to .902 in
+ * Arabic.
  */
 const PREFIX_LENGTH = 6
 
-/** Before a word that is no term of its own. */
+/** Precedes a word that is not a term of its own. */
 export const WORD_MARK = '='
 
 export type WordTerms = {
   /**
-   * The word itself, case and accents apart, comes first, with `=` before it where no query asks for it as it is. Then one
-   * term, or two where the word is indexed in two forms. None if nothing of it is left.
+   * The word itself, without case and accents, comes first, marked by `=` if no query searches for it in this form. Then
+   * one term, or two if the word is indexed in two forms. Empty if nothing of the word is left.
    */
   readonly terms: readonly string[]
   readonly isStopWord: boolean
-  /** Where somebody gives numbers to terms: who, 0 for nobody, and the number of each. */
+  /** The index that has given numbers to the terms (0 for none), and the number of each. */
   numberedBy: number
   readonly numbers: number[]
 }
 
-const tables = new WeakMap<StemRule, WordTable<WordTerms>>()
+const tables = new WeakMap<StemRule, LRUCache<string, WordTerms>>()
 
 function cutWord(word: string): string {
   if (word.length <= WORD_LENGTH_MAX) return word
@@ -41,9 +41,8 @@ function cutWord(word: string): string {
 }
 
 /**
- * The stem is taken with the accents on, because suffixes are told by them, and folded afterwards. Where a writer who
- * leaves the accents out would get another stem, that one is a second term: `résumé` gives `resume` and `resum`, so
- * that `resume` finds it.
+ * Stems the word with its accents, because suffixes are recognised by them, and folds the stem. If the word without
+ * accents has another stem, that is a second term: `résumé` gives `resume` and `resum`, so that `resume` finds it.
  */
 function makeTerms(normalised: string, folded: string, { form, language }: StemRule): string[] {
   if (folded === '') return []
@@ -55,13 +54,13 @@ function makeTerms(normalised: string, folded: string, { form, language }: StemR
   return plain === term ? [term] : [term, plain]
 }
 
-/** So that it can be told by its own letters what words a text has, however it is stemmed. */
+/** Adds the word itself, so that the words of a text are known by their letters, however they are stemmed. */
 function withWord(folded: string, terms: readonly string[]): readonly string[] {
   if (folded === '' || terms[0] === folded) return terms
   return terms.includes(folded) ? [folded, ...terms.filter((term) => term !== folded)] : [WORD_MARK + folded, ...terms]
 }
 
-/** What words begin with; the star keeps it apart from a word of the same letters. */
+/** The term for the first letters of words. The star tells it from a word of the same letters. */
 export function prefixTerm(word: string): string {
   return `${word.slice(0, PREFIX_LENGTH)}*`
 }
@@ -70,12 +69,12 @@ export function isPrefixTerm(term: string): boolean {
   return term.endsWith('*')
 }
 
-/** Whether the term stands for a word as it is written, and is none that a query asks for. */
+/** Whether the term marks a word in its written form, which no query searches for. */
 export function isMarkedWord(term: string): boolean {
   return term.startsWith(WORD_MARK)
 }
 
-/** The terms of a word that `scanRuns` found, from `start` to `end` of the text. */
+/** Returns the terms of a word that `scanRuns` found between `start` and `end`. */
 export function wordTerms(text: string, start: number, end: number, rule: StemRule): WordTerms {
   if (end - start > WORD_LENGTH_MAX) {
     const cut = cutWord(text.slice(start, end))
@@ -83,18 +82,19 @@ export function wordTerms(text: string, start: number, end: number, rule: StemRu
   }
   let table = tables.get(rule)
   if (table === undefined) {
-    table = new WordTable(CACHED_WORDS_MAX)
+    table = new LRUCache({ max: CACHED_WORDS_MAX })
     tables.set(rule, table)
   }
-  const known = table.get(text, start, end)
+  const word = text.slice(start, end)
+  const known = table.get(word)
   if (known !== undefined) return known
-  const own = detach(text.slice(start, end))
+  const own = detach(word)
   const made = termsOf(own)(rule)
   table.set(own, made)
   return made
 }
 
-/** The same by any rule, without remembering it. */
+/** The same by any rule, without the cache. */
 export function termsOf(word: string): (rule: StemRule) => WordTerms {
   const normalised = normaliseWord(cutWord(word))
   const folded = foldAccents(normalised)
@@ -104,4 +104,16 @@ export function termsOf(word: string): (rule: StemRule) => WordTerms {
     numberedBy: 0,
     numbers: [],
   })
+}
+
+const NARROW = /^[\0-\xff]*$/u
+
+/**
+ * Copies a slice, because V8 keeps the whole text alive behind a long slice and a cache must hold only the word. The copy
+ * takes one byte a letter where possible: the slices compared with it do so too, and two strings of one encoding compare
+ * much faster.
+ */
+export function detach(slice: string): string {
+  const encoding = NARROW.test(slice) ? 'latin1' : 'utf16le'
+  return Buffer.from(slice, encoding).toString(encoding)
 }

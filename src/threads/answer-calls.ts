@@ -2,36 +2,37 @@ import { parentPort } from 'node:worker_threads'
 import { type AnswererFrame, type CallerFrame, sentError } from './frames.ts'
 
 interface Answers<M> {
-  /** The result of one call, or a promise of it. What it throws is the reply too. */
+  /** Returns the result of one call, or a promise of it. An error it throws is sent as the reply. */
   answer(message: M, call: number): unknown
-  /** The bytes of a result that go over to the caller without being copied: nobody here looks at them again. */
-  handsOver?(result: unknown): readonly ArrayBuffer[]
-  /** Nobody waits for that call any more. */
+  /** Called when nobody waits for that call any more. */
   cancel?(call: number): void
-  /** Closes what is open, when all calls before are answered; with the last handle the thread or process ends. */
+  /** Closes what is open after all earlier calls are answered. The thread or process ends with its last handle. */
   end?(): void | Promise<void>
 }
 
 interface Caller {
-  /** Says that calls may come. */
+  /** Announces that calls may come. */
   started(result?: unknown): void
-  /** Says why none ever may. A thread need not: what it throws at its start is heard anyway. */
+  /**
+   * Reports why no call can ever be answered. A thread need not call it: an error it throws while starting is reported
+   * anyway.
+   */
   failed(error: unknown): void
-  /** Tells what nobody asked for. Resolves when it is on its way. */
-  tell(news: unknown): Promise<void>
+  /** Sends a notification that is no reply. Resolves when it has been sent. */
+  tell(notification: unknown): Promise<void>
 }
 
 /**
- * The answering side of `Calls`, for the whole of this thread or process. A process ends with its parent, however that
- * ends, and not by the signals that a terminal or a supervisor sends to the whole group: they are the parent's to act on.
+ * The answering side of `Calls`, for the whole of this thread or process. A process ends when its parent does. It
+ * ignores the signals that a terminal or a supervisor sends to the whole group, because the parent acts on them.
  */
-export function answerCalls<M>({ answer, handsOver, cancel, end }: Answers<M>): Caller {
+export function answerCalls<M>({ answer, cancel, end }: Answers<M>): Caller {
   const fail = (call: number, error: unknown): void => post({ reply: call, error: sentError(error) })
   const reply = (call: number, message: M): void => {
     try {
       const result = answer(message, call)
-      const send = (settled: unknown): void => post({ reply: call, result: settled }, handsOver?.(settled))
-      // An answer that is there already goes out at once.
+      const send = (settled: unknown): void => post({ reply: call, result: settled })
+      // A result that is not a promise is sent at once.
       if (result instanceof Promise) result.then(send).catch((error: unknown) => fail(call, error))
       else send(result)
     } catch (error) {
@@ -57,15 +58,15 @@ export function answerCalls<M>({ answer, handsOver, cancel, end }: Answers<M>): 
   return {
     started: (result) => post({ started: result }),
     failed: (error) => post({ failed: sentError(error) }),
-    tell: (news) => new Promise((resolve) => post({ news }, [], resolve)),
+    tell: (notification) => new Promise((resolve) => post({ notification }, resolve)),
   }
 }
 
-/** Throws where the frame cannot be copied. */
-function post(frame: AnswererFrame, handedOver: readonly ArrayBuffer[] = [], sent: () => void = () => {}): void {
+/** Throws if the frame cannot be copied. */
+function post(frame: AnswererFrame, sent: () => void = () => {}): void {
   if (parentPort === null) process.send!(frame, undefined, {}, sent)
   else {
-    parentPort.postMessage(frame, [...handedOver])
+    parentPort.postMessage(frame)
     sent()
   }
 }

@@ -3,15 +3,15 @@ import { getEventListeners } from 'node:events'
 import { afterEach, beforeEach, mock, suite, test } from 'node:test'
 import type { Order } from '../../test/support/pool-member.ts'
 import { memberChannels } from '../../test/support/start-member.ts'
-import { TidemarkError, UnavailableError } from '../errors.ts'
+import { TidemarkError, UnavailableError } from '../platform/errors.ts'
 import { CallLost, Calls } from './calls.ts'
 
 const silenceMaxMs = 60_000
 
 for (const [kind, open] of Object.entries(memberChannels)) {
   suite(`calls of a ${kind}`, () => {
-    const start = (onNews: (news: unknown) => void = () => {}, ...args: string[]) => {
-      const calls = new Calls(open(...args), { name: kind, onNews, silenceMaxMs })
+    const start = (onNotification: (notification: unknown) => void = () => {}, ...args: string[]) => {
+      const calls = new Calls(open(...args), { name: kind, onNotification, silenceMaxMs })
       return { calls, ask: (order: Order, signal?: AbortSignal) => calls.call(order, { signal }) }
     }
     const lost = (wasSent: boolean, message: RegExp) => (error: unknown) => {
@@ -85,7 +85,7 @@ for (const [kind, open] of Object.entries(memberChannels)) {
       beforeEach(() => mock.timers.enable({ apis: ['setInterval'] }))
       afterEach(() => mock.timers.reset())
       const wait = (parts: number) => mock.timers.tick((parts * silenceMaxMs) / 4)
-      const hung = lost(true, /it hung: nothing was heard of it for 60 s/)
+      const hung = lost(true, /it hung: no message for 60 s/)
 
       test('while a call is under way, is ended and its calls are rejected; not before', async () => {
         const frozen = Promise.withResolvers<unknown>()
@@ -93,7 +93,7 @@ for (const [kind, open] of Object.entries(memberChannels)) {
         await calls.started
         const replies = ['freeze', 'hang', 'hang'] as const
         const open = Promise.allSettled(replies.map((order) => ask({ do: order })))
-        // What it says last would be heard in the middle of the silence, which would begin again.
+        // A message before this would be counted in the middle of the silence, and restart it.
         await frozen.promise
         wait(4)
         await new Promise((resolve) => setImmediate(resolve))
@@ -103,7 +103,7 @@ for (const [kind, open] of Object.entries(memberChannels)) {
         assert.match((await calls.ended).message, /hung/)
       })
 
-      test('is ended also when everybody has given up waiting for it', async () => {
+      test('is killed also when every caller has cancelled', async () => {
         const frozen = Promise.withResolvers<unknown>()
         const { calls, ask } = start(frozen.resolve)
         const freezing = ask({ do: 'freeze' }, AbortSignal.abort())
@@ -140,7 +140,7 @@ for (const [kind, open] of Object.entries(memberChannels)) {
         await calls.end()
       })
 
-      test('at its start, or when asked to end, is ended too', async () => {
+      test('at its start, or when asked to end, is killed too', async () => {
         const { calls: starting } = start(() => {}, 'never starts')
         wait(5)
         await assert.rejects(starting.started, lost(false, /hung/))
@@ -163,22 +163,22 @@ for (const [kind, open] of Object.entries(memberChannels)) {
       await calls.ended
     })
 
-    test('who says that it cannot start is heard', async () => {
+    test('a side that reports a failed start is heard', async () => {
       const { calls } = start(() => {}, 'says that it cannot')
       await assert.rejects(calls.started, { name: 'RangeError', message: 'nothing to work with' })
       await calls.kill()
     })
 
-    test('asked to end it answers what it has, tells its last news and is gone', async () => {
-      const news: unknown[] = []
-      const { calls, ask } = start((told) => news.push(told))
+    test('asked to end, it answers its open calls, sends its last notification and exits', async () => {
+      const notifications: unknown[] = []
+      const { calls, ask } = start((told) => notifications.push(told))
       const echo = ask({ do: 'echo', value: 'last' })
       await calls.end()
       assert.equal(await echo, 'last')
-      assert.deepEqual(news, [{ ending: true }])
+      assert.deepEqual(notifications, [{ ending: true }])
     })
 
-    test('a call that is given up rejects with the reason, and the other side hears of it', async () => {
+    test('a cancelled call rejects with the reason, and the other side is notified', async () => {
       const heard = Promise.withResolvers<unknown>()
       const { calls, ask } = start(heard.resolve)
       const controller = new AbortController()

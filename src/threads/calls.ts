@@ -1,12 +1,12 @@
 import type { Transferable } from 'node:worker_threads'
-import { UnavailableError } from '../errors.ts'
+import { UnavailableError } from '../platform/errors.ts'
 import type { Channel } from './channel.ts'
 import { type AnswererFrame, type CallerFrame, errorFromSent } from './frames.ts'
 
-/** The other side ended, or was not there at all. */
+/** The other side ended, or never started. */
 export class CallLost extends UnavailableError {
   override name = 'CallLost'
-  /** It may have done what it was asked. */
+  /** Whether the call was sent, so that its work may have been done. */
   readonly wasSent: boolean
 
   constructor(message: string, wasSent: boolean, cause: unknown) {
@@ -16,26 +16,26 @@ export class CallLost extends UnavailableError {
 }
 
 export interface CallExtras {
-  /** Handed over instead of copied. */
+  /** Objects to transfer instead of copy. */
   readonly transfer?: readonly Transferable[]
-  /** Gives the call up: it rejects with the signal's reason, and the other side is told. */
+  /** Cancels the call: it rejects with the signal's reason, and the other side is notified. */
   readonly signal?: AbortSignal | undefined
 }
 
 export interface CallsOptions {
   /** As in "the search thread ended". */
   readonly name: string
-  readonly onNews?: (news: unknown) => void
-  /** Whether this process stays up for the other side while no call is under way; it does when left out. */
+  readonly onNotification?: (notification: unknown) => void
+  /** Whether the other side keeps this process alive while no call is open. Default: true. */
   readonly idleKeepsAlive?: boolean
   /**
-   * The other side hangs, and is ended, when it has said nothing at all for this long while something was expected of it:
-   * its start, a reply, its end. Who works for longer tells news. Nothing of that when left out.
+   * The other side counts as hung, and is killed, if it sends nothing for this long while its start, a reply or its end
+   * is expected. Longer work must send notifications. Default: no limit.
    */
   readonly silenceMaxMs?: number
 }
 
-/** In parts, so that a pause of this whole machine, or of this thread, is taken for no more than one of them. */
+/** The silence is measured in parts, so that a pause of the machine or of this thread counts as one part at most. */
 const silenceParts = 4
 
 interface OpenCall {
@@ -44,35 +44,35 @@ interface OpenCall {
 }
 
 /**
- * This side of a channel: numbered calls and the replies to them. When the other side ends, every open call rejects with
- * `CallLost`, and so does every later one; none hangs.
+ * The calling side of a channel: numbered calls and their replies. When the other side ends, every open and later call
+ * rejects with `CallLost`; none hangs.
  */
 export class Calls {
   readonly #channel: Channel
   readonly #name: string
-  readonly #onNews: (news: unknown) => void
+  readonly #onNotification: (notification: unknown) => void
   readonly #idleKeepsAlive: boolean
   readonly #open = new Map<number, OpenCall>()
   readonly #started = Promise.withResolvers<unknown>()
   readonly #ended = Promise.withResolvers<Error>()
-  /** Calls that were given up, until the other side has heard of it. */
+  /** Cancelled calls that the other side has not yet acknowledged. */
   #givenUp = 0
   #expectsStart = true
   #expectsEnd = false
-  /** What the other side was ended for. */
+  /** Why the other side was killed. */
   #fault: Error | null = null
   #cause: Error | null = null
   #last = 0
-  /** Looks at the silence, and in how many looks nothing was heard. */
+  /** Checks for silence, and counts the checks in a row that found it. */
   #listening: NodeJS.Timeout | undefined
   #silentFor = 0
 
   constructor(channel: Channel, options: CallsOptions) {
     this.#channel = channel
     this.#name = options.name
-    this.#onNews = options.onNews ?? (() => {})
+    this.#onNotification = options.onNotification ?? (() => {})
     this.#idleKeepsAlive = options.idleKeepsAlive ?? true
-    // Whoever waits for the start hears of it; where nobody does, the end is enough.
+    // Callers that wait for the start get the error. If nobody waits, `ended` reports it.
     this.#started.promise.catch(() => {})
     channel.listen({
       message: (message) => this.#receive(message as AnswererFrame),
@@ -81,22 +81,25 @@ export class Calls {
     if (options.silenceMaxMs !== undefined) this.#endWhenSilent(options.silenceMaxMs)
   }
 
-  /** What the other side said when it was ready for calls. Rejects when it ended before. */
+  /** The value that the other side sent when it was ready. Rejects if it ended first. */
   get started(): Promise<unknown> {
     return this.#started.promise
   }
 
-  /** Resolves, with the cause, when the other side is gone; who waits for this hears of it before any open call rejects. */
+  /** Resolves with the cause when the other side has ended, before any open call rejects. */
   get ended(): Promise<Error> {
     return this.#ended.promise
   }
 
-  /** True from the other side's end on, before anybody has heard of it: replies that came with it are heard first. */
+  /**
+   * True as soon as the other side has ended, before anybody is notified: replies that came with its end are handled
+   * first.
+   */
   get isGone(): boolean {
     return this.#cause !== null
   }
 
-  /** Calls without a reply yet. */
+  /** The number of calls without a reply. */
   get open(): number {
     return this.#open.size
   }
@@ -106,14 +109,14 @@ export class Calls {
     if (signal?.aborted) return Promise.reject(signal.reason)
     const call = ++this.#last
     return new Promise((resolve, reject) => {
-      // Throws, and so rejects, where the message cannot be copied; then there is no reply to wait for.
+      // Throws, and so rejects, if the message cannot be copied; then no reply is expected.
       this.#post({ call, message }, transfer)
       if (this.#open.size === 0) this.#keepAlive(true)
       this.#open.set(call, signal === undefined ? { resolve, reject } : this.#givenUpBy(signal, call, resolve, reject))
     })
   }
 
-  /** Asks the other side to end when it has done what it was asked. Resolves when it is gone. */
+  /** Asks the other side to end after its open calls. Resolves when it has ended. */
   async end(): Promise<void> {
     if (this.#cause === null) {
       this.#keepAlive(true)
@@ -123,7 +126,7 @@ export class Calls {
     await this.#ended.promise
   }
 
-  /** Ends the other side in the middle of whatever it does. Resolves when it is gone. */
+  /** Kills the other side, whatever it is doing. Resolves when it has ended. */
   async kill(): Promise<void> {
     if (this.#cause === null) {
       this.#keepAlive(true)
@@ -132,8 +135,8 @@ export class Calls {
     await this.#ended.promise
   }
 
-  #keepAlive(wanted: boolean): void {
-    if (!this.#idleKeepsAlive) this.#channel.keepAlive(wanted)
+  #keepAlive(isNeeded: boolean): void {
+    if (!this.#idleKeepsAlive) this.#channel.keepAlive(isNeeded)
   }
 
   #post(message: CallerFrame, transfer?: readonly Transferable[]): void {
@@ -168,16 +171,16 @@ export class Calls {
       if (this.#open.size === 0) this.#keepAlive(false)
       this.#started.resolve(frame.started)
     } else if ('failed' in frame) this.#started.reject(errorFromSent(frame.failed))
-    else this.#onNews(frame.news)
+    else this.#onNotification(frame.notification)
   }
 
   #endWhenSilent(silenceMaxMs: number): void {
     const look = (): void => {
       const isExpected = this.#expectsStart || this.#expectsEnd || this.#open.size + this.#givenUp > 0
-      // One look more: the silence may have begun just before the first.
+      // One check more than parts: the silence may have begun just before the first.
       if (!isExpected) this.#silentFor = 0
       else if (++this.#silentFor > silenceParts) {
-        this.#fault = new Error(`it hung: nothing was heard of it for ${silenceMaxMs / 1000} s`)
+        this.#fault = new Error(`it hung: no message for ${silenceMaxMs / 1000} s`)
         this.#channel.kill()
       }
     }
@@ -195,7 +198,7 @@ export class Calls {
     if (this.#cause !== null) return
     this.#cause = this.#fault ?? cause
     clearInterval(this.#listening)
-    // First, so that what follows from a rejected call finds it gone.
+    // Resolved first, so that handlers of a rejected call see that it has ended.
     this.#ended.resolve(this.#cause)
     for (const { reject } of this.#open.values()) reject(this.#lost(true))
     this.#open.clear()

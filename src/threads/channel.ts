@@ -3,19 +3,19 @@ import type { Transferable, Worker } from 'node:worker_threads'
 
 export interface ChannelListener {
   message(message: unknown): void
-  /** Once, when the other side is gone for good and all that it sent was heard: what it held may be given away. */
+  /** Called once, when the other side has ended and everything it sent was received: its resources may be reused. */
   ended(cause: Error): void
 }
 
-/** The way to a worker thread or a child process, and how its end is noticed. */
+/** The connection to a worker thread or a child process, and the detection of its end. */
 export interface Channel {
-  /** Throws where the message cannot be copied. What comes too late for the other side is dropped. */
+  /** Throws if the message cannot be copied. A message that comes after the end is dropped. */
   post(message: unknown, transfer?: readonly Transferable[]): void
   listen(listener: ChannelListener): void
-  /** Ends the other side in the middle of whatever it does. */
+  /** Kills the other side, whatever it is doing. */
   kill(): void
-  /** Whether this process stays up for the sake of the other side. */
-  keepAlive(wanted: boolean): void
+  /** Whether the other side keeps this process alive. */
+  keepAlive(isNeeded: boolean): void
 }
 
 export function threadChannel(worker: Worker): Channel {
@@ -24,11 +24,11 @@ export function threadChannel(worker: Worker): Channel {
     listen({ message, ended }) {
       let fault: Error | null = null
       worker.on('message', message)
-      // Without a listener what a thread did not catch would be thrown here, and end the whole process.
+      // Without a listener, an uncaught error of the thread would be thrown here and end the whole process.
       worker.on('error', (error) => {
         fault = error instanceof Error ? error : new Error(String(error))
       })
-      // An answer that cannot be read would be waited for in vain.
+      // A reply that cannot be read would be awaited forever.
       worker.on('messageerror', (error) => {
         fault = error
         void worker.terminate()
@@ -36,7 +36,7 @@ export function threadChannel(worker: Worker): Channel {
       worker.on('exit', (code) => ended(fault ?? new Error(`exit code ${code}`)))
     },
     kill: () => void worker.terminate(),
-    keepAlive: (wanted) => (wanted ? worker.ref() : worker.unref()),
+    keepAlive: (isNeeded) => (isNeeded ? worker.ref() : worker.unref()),
   }
 }
 
@@ -46,18 +46,19 @@ export function processChannel(child: ChildProcess): Channel {
     post: (message) => void child.send(message as object, () => {}),
     listen({ message, ended }) {
       let exit: Error | null = null
-      // The last messages may be read after the exit is known: gone is who has exited and whose channel is at its end.
+      // The last messages may arrive after the exit event, so the end is reported once both exit and disconnect were
+      // seen.
       const endWhenBoth = (): void => {
         if (exit !== null && !child.connected) ended(exit)
       }
       child.on('message', message)
       child.on('disconnect', () => {
-        // Nobody can speak to it any more.
+        // The process cannot be reached any more.
         kill()
         endWhenBoth()
       })
       child.on('error', (error) => {
-        // Where the process could not be started at all there is no `exit`.
+        // A process that could not be started emits no `exit`.
         if (child.pid === undefined) ended(error)
       })
       child.on('exit', (code, signal) => {
@@ -66,8 +67,8 @@ export function processChannel(child: ChildProcess): Channel {
       })
     },
     kill,
-    keepAlive(wanted) {
-      if (wanted) {
+    keepAlive(isNeeded) {
+      if (isNeeded) {
         child.ref()
         child.channel?.ref()
       } else {

@@ -1,16 +1,16 @@
-import { TidemarkError, UnavailableError } from '../errors.ts'
+import { TidemarkError, UnavailableError } from '../platform/errors.ts'
 
 /**
- * What the two sides of a channel say to each other, every call by its number:
+ * The messages between the two sides of a channel. Every call has a number.
  *
- *   to the other side    call     answered once by a reply, unless cancelled before
- *                        cancel   that call is not waited for any more; there is no reply, but it is heard
- *                        end      no call follows; end when those before are done
- *   from it              started  once: it is ready for calls
- *                        failed   instead: why it never will be
- *                        reply    a result, or what went wrong; the other side goes on
- *                        heard    of that cancel: who is silent after one hangs
- *                        news     what nobody asked for: progress, say
+ *   to the other side    call          is answered by one reply, unless cancelled before
+ *                        cancel        nobody waits for that call any more; there is no reply, but a `heard`
+ *                        end           no call follows; end when the earlier ones are done
+ *   from it              started       once: it is ready for calls
+ *                        failed        instead of started: why it never will be
+ *                        reply         a result or an error; the other side goes on
+ *                        heard         acknowledges a cancel; a side that is silent after one hangs
+ *                        notification  not requested, for example progress
  */
 export type CallerFrame =
   | { readonly call: number; readonly message: unknown }
@@ -23,9 +23,9 @@ export type AnswererFrame =
   | { readonly reply: number; readonly result: unknown }
   | { readonly reply: number; readonly error: SentError }
   | { readonly heard: number }
-  | { readonly news: unknown }
+  | { readonly notification: unknown }
 
-/** Copying drops the class and the fields of an error, so they travel by hand. */
+/** Copying loses the class and the fields of an error, so they are sent separately. */
 export interface SentError {
   readonly name: string
   readonly message: string

@@ -14,7 +14,7 @@ for (const [kind, open] of Object.entries(memberChannels)) {
     const pools: Pool[] = []
     afterEach(() => Promise.all(pools.splice(0).map((pool) => pool.kill(new Error('the test is over')))))
 
-    /** A pool, the members that it started by their place, and what it freed. */
+    /** A pool, the members it started by position, and what it freed. */
     const pooled = (options: Partial<PoolOptions> & { fails?: (start: number) => boolean } = {}) => {
       const { fails = () => false, ...rest } = options
       const starts: { place: number; calls: Calls }[] = []
@@ -43,31 +43,31 @@ for (const [kind, open] of Object.entries(memberChannels)) {
     const echo: Order = { do: 'echo', value: 'here' }
     const isLost = (error: unknown): boolean => error instanceof CallLost
 
-    test('a dead member is dropped, told, freed and replaced, and the others answer all the while', async () => {
+    test('an exited member is dropped, reported, released and replaced, and the others answer all the while', async () => {
       const { pool, starts, freed, events, ask } = pooled()
       await events.serving('p', 3)
       const death = events.nextDeath('p')
       await starts[1]!.calls.kill()
       await death
-      assert.equal(pool.trouble, 'p: 1 of 3 died and are not replaced yet')
+      assert.equal(pool.trouble, 'p: 1 of 3 exited and are not replaced yet')
       for (let i = 0; i < 100; i++) assert.equal(await ask(echo), 'here')
       await events.serving('p', 3)
-      assert.deepEqual([events.deaths, events.replacements, freed, pool.trouble], [['p'], ['p'], [1], null])
+      assert.deepEqual([events.exits, events.replacements, freed, pool.trouble], [['p'], ['p'], [1], null])
       assert.deepEqual(
         starts.map(({ place }) => place),
         [0, 1, 2, 1],
       )
       await pool.end()
-      assert.deepEqual([events.count('p'), events.deaths.length], [0, 1])
+      assert.deepEqual([events.count('p'), events.exits.length], [0, 1])
     })
 
-    test('a member that hangs is ended, told and replaced like one that died; what waits is answered', async (t) => {
+    test('a member that hangs is killed, reported and replaced like one that exited; waiting calls are answered', async (t) => {
       t.mock.timers.enable({ apis: ['setInterval'] })
       const frozen = Promise.withResolvers<unknown>()
       const silenceMaxMs = 60_000
       const { pool, events, ask } = pooled({
         size: 1,
-        start: () => ({ calls: new Calls(open(), { name: kind, onNews: frozen.resolve, silenceMaxMs }) }),
+        start: () => ({ calls: new Calls(open(), { name: kind, onNotification: frozen.resolve, silenceMaxMs }) }),
       })
       const hanging = assert.rejects(ask({ do: 'freeze' }), (error) => isLost(error) && /hung/.test(String(error)))
       const waiting = ask(echo)
@@ -75,24 +75,24 @@ for (const [kind, open] of Object.entries(memberChannels)) {
       t.mock.timers.tick(2 * silenceMaxMs)
       await hanging
       assert.equal(await waiting, 'here')
-      assert.deepEqual([events.deaths, events.replacements, pool.trouble], [['p'], ['p'], null])
+      assert.deepEqual([events.exits, events.replacements, pool.trouble], [['p'], ['p'], null])
       await pool.end()
     })
 
-    test('the call that a member died of rejects; those that wait and those of others are answered', async () => {
+    test('the call that made a member exit rejects; waiting calls and those of others are answered', async () => {
       const { pool, ask } = pooled({ size: 2 })
       await pool.open()
       const results = await Promise.allSettled([
         ask({ do: 'die', by: 'uncaught' }),
         ...Array.from({ length: 20 }, () => ask(echo)),
       ])
-      const [died, ...others] = results
-      assert.ok(died!.status === 'rejected' && isLost(died!.reason))
+      const [exited, ...others] = results
+      assert.ok(exited!.status === 'rejected' && isLost(exited!.reason))
       assert.deepEqual(new Set(others.map(({ status }) => status)), new Set(['fulfilled']))
       await pool.end()
     })
 
-    test('all die at once: what comes meanwhile waits for those that follow', async () => {
+    test('all members exit at once: calls that arrive meanwhile wait for the replacements', async () => {
       const { pool, starts, events, ask } = pooled()
       await events.serving('p', 3)
       await Promise.all(starts.map(({ calls }) => calls.kill()))
@@ -145,7 +145,7 @@ for (const [kind, open] of Object.entries(memberChannels)) {
       })
       await assert.rejects(ask(echo), isLost)
       assert.equal(await ask(echo), 'here')
-      assert.deepEqual([events.deaths.length, events.replacements.length], [1, 1])
+      assert.deepEqual([events.exits.length, events.replacements.length], [1, 1])
       await pool.end()
     })
 
@@ -231,7 +231,7 @@ for (const [kind, open] of Object.entries(memberChannels)) {
       await pool.end()
     })
 
-    test('a call that one place alone takes waits for it; others pass it by and are answered by whoever is free', async () => {
+    test('a call that only one member takes waits for it; others pass it and are answered by any free member', async () => {
       const odd: Order = { do: 'echo', value: 'odd' }
       const takes = (place: number, order: unknown) => place === 0 || order === echo
       const { pool, starts, ask } = pooled({ kept: 0, size: 2, takes })
@@ -251,7 +251,7 @@ for (const [kind, open] of Object.entries(memberChannels)) {
       await pool.end()
     })
 
-    test('where all may go the first member is let go too, and comes again with the next call', async () => {
+    test('if all may end, the first idle member ends too, and starts again with the next call', async () => {
       const { pool, starts, ask } = pooled({ kept: 0, size: 1, letGoAfterMs: 1, letsAllGo: true })
       assert.equal(await ask(echo), 'here')
       while (pool.serving > 0) await delay(1)
@@ -260,15 +260,15 @@ for (const [kind, open] of Object.entries(memberChannels)) {
       await pool.end()
     })
 
-    test('opening rejects with the cause when nobody comes to serve, and nothing is started after it', async () => {
+    test('opening rejects with the cause if no member serves, and nothing is started after it', async () => {
       const { pool, starts, events, ask } = pooled({ size: 1, fails: () => true })
       await assert.rejects(pool.open(), kind === 'thread' ? /cannot start/ : /exit code 1/)
       await assert.rejects(ask(echo))
-      assert.deepEqual([starts.length, events.deaths], [1, []])
+      assert.deepEqual([starts.length, events.exits], [1, []])
       await pool.end()
     })
 
-    test('given up while it waits, a call rejects at once and is never sent', async () => {
+    test('a call that is cancelled while it waits rejects at once and is never sent', async () => {
       const { pool, ask } = pooled({ size: 1 })
       await pool.open()
       const stop = new AbortController()
@@ -286,7 +286,7 @@ for (const [kind, open] of Object.entries(memberChannels)) {
       await pool.end()
     })
 
-    test('ending answers what waits, killing does not, and after both nobody is left', async () => {
+    test('ending answers waiting calls, killing does not, and after both no member is left', async () => {
       const { pool, ask } = pooled({ size: 1 })
       const waiting = Promise.all([ask(echo), ask(echo), ask(echo)])
       await pool.end()
@@ -306,8 +306,8 @@ for (const [kind, open] of Object.entries(memberChannels)) {
   })
 }
 
-/** As a thread's last reply and its end are heard: at once, with nothing in between. */
-test('a member that ends with its last reply is given nothing more: what waits is done by the next', async () => {
+/** As when a thread's last reply and its end arrive at once, with nothing in between. */
+test('a member that ends with its last reply gets no more calls: the next one does the waiting ones', async () => {
   const listeners: ChannelListener[] = []
   const start = () => {
     const numbers: number[] = []

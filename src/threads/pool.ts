@@ -1,54 +1,54 @@
-import { UnavailableError } from '../errors.ts'
+import { UnavailableError } from '../platform/errors.ts'
 import { type CallExtras, CallLost, type Calls } from './calls.ts'
 
-/** Told of every member that comes and goes; for logs and metrics. */
+/** Called for every member that comes and goes, for logs and metrics. */
 export interface PoolWatch {
-  /** A member began to serve (1), or serves no more (-1). */
+  /** A member began to serve (1), or stopped (-1). */
   members(pool: string, change: 1 | -1): void
-  /** A member ended that nobody had asked to. Another comes after `restMs`. */
-  died(pool: string, cause: Error, restMs: number): void
-  /** A member serves in the place of one that died. */
+  /** A member ended unexpectedly. It is replaced after `restMs`. */
+  exited(pool: string, cause: Error, restMs: number): void
+  /** A member that replaces an exited one began to serve. */
   replaced(pool: string): void
 }
 
-export const silentPoolWatch: PoolWatch = { members: () => {}, died: () => {}, replaced: () => {} }
+export const silentPoolWatch: PoolWatch = { members: () => {}, exited: () => {}, replaced: () => {} }
 
 export interface PoolOptions {
-  /** In metrics and logs. */
+  /** The name in metrics and logs. */
   readonly name: string
   readonly size: number
-  /** Members that are there unasked; others, up to `size`, come one at a time when calls wait. All when left out. */
+  /** Members that start at once. Others, up to `size`, start one at a time when calls wait. Default: all. */
   readonly kept?: number
-  /** How long a call waits for those that serve before another member is started for it; not at all when left out. */
+  /** How long a call waits before another member is started for it. Default: 0. */
   readonly patienceMs?: number
-  /** A member beyond those, but for the first, is let go when it had nothing to do for so long. Never when left out. */
+  /** A member beyond `kept` and the first ends after being idle for this long. Default: never. */
   readonly letGoAfterMs?: number
-  /** The first is let go, too. */
+  /** Ends the first member too when it is idle. */
   readonly letsAllGo?: boolean
-  /** Calls that a member is given at once; the others wait here. */
+  /** Calls that a member gets at once; further calls wait here. */
   readonly callsPerMember: number
-  /** Which calls the member of a place is given; all when left out. Those that only some take wait for them. */
-  readonly takes?: (place: number, message: unknown) => boolean
-  /** Starts the member of a place. It is given calls from when `ready` resolves; when that rejects it is ended. */
-  readonly start: (place: number) => { readonly calls: Calls; readonly ready?: Promise<unknown> }
-  /** The member of a place is gone: gives back what it held. */
-  readonly free?: (place: number) => void
+  /** Which calls the member at a position takes. Default: all. Calls that only some members take wait for those. */
+  readonly takes?: (position: number, message: unknown) => boolean
+  /** Starts the member at a position. It gets calls once `ready` resolves, and is killed if `ready` rejects. */
+  readonly start: (position: number) => { readonly calls: Calls; readonly ready?: Promise<unknown> }
+  /** Releases the resources that the member at this position held. Called after it has ended. */
+  readonly free?: (position: number) => void
   readonly watch?: PoolWatch
-  /** After the second death in a row, doubling up to `restMaxMs`. */
+  /** The pause after the second exit in a row. It doubles up to `restMaxMs`. */
   readonly restMs?: number
   readonly restMaxMs?: number
 }
 
-interface Place {
+interface Position {
   readonly number: number
   calls: Calls | null
   /** False while the member starts. */
   serves: boolean
-  /** Without an answer in between. */
-  deathsInRow: number
+  /** Exits since the last answer. */
+  exitsInRow: number
   restsUntil: number
   returning: NodeJS.Timeout | undefined
-  /** Counts the time without a call. */
+  /** Measures the time without a call. */
   idle: NodeJS.Timeout | undefined
 }
 
@@ -58,64 +58,64 @@ interface Waiting {
   readonly extras: CallExtras
   readonly resolve: (result: unknown) => void
   readonly reject: (error: unknown) => void
-  /** The caller's signal came before its turn. */
+  /** Called if the caller's signal fires while the call waits. */
   readonly giveUp: () => void
 }
 
 /**
- * Threads or processes that do the same work. A call goes to the least loaded; what all are too busy for waits.
+ * Threads or processes that do the same work. A call goes to the least loaded member, or waits while all are busy.
  *
  *   empty -> starting -> serving
- *     ^---------+-----------'      died, or asked to end
+ *     ^---------+-----------'      exited, or asked to end
  *
- * A member that dies is dropped: it is given no call any more, its open calls reject with `CallLost`, what it held is
- * freed, the watch is told, and another takes its place, at once the first time, later and later when members of that
- * place die without having answered anything. The others go on meanwhile. When nobody serves, what waits is rejected
- * with the first start that fails, and at once where none is to come soon.
+ * A member that exits unexpectedly is dropped: its open calls reject with `CallLost`, its resources are released, and the
+ * watch is notified. A replacement starts at once the first time, and after growing pauses if members at that position
+ * keep exiting without an answer. The others go on meanwhile. When no member serves, waiting calls reject with the error
+ * of the first start that fails, or at once if no start is due soon.
  */
 export class Pool {
   readonly #options: PoolOptions
   readonly #watch: PoolWatch
-  readonly #places: Place[]
+  readonly #positions: Position[]
   readonly #waiting: Waiting[] = []
   #lastDeath: Error | null = null
   #closed: Error | null = null
   #drained: (() => void) | null = null
   #opening: PromiseWithResolvers<void> | null = null
-  /** Looks again whether calls still wait, and when. */
+  /** The timer of the next check for waiting calls. */
   #look: { readonly at: number; readonly timer: NodeJS.Timeout } | null = null
 
   constructor(options: PoolOptions) {
     this.#options = options
     this.#watch = options.watch ?? silentPoolWatch
-    this.#places = Array.from({ length: options.size }, (_, number) => {
+    this.#positions = Array.from({ length: options.size }, (_, number) => {
       const timers = { returning: undefined, idle: undefined }
-      return { number, calls: null, serves: false, deathsInRow: 0, restsUntil: 0, ...timers }
+      return { number, calls: null, serves: false, exitsInRow: 0, restsUntil: 0, ...timers }
     })
-    for (const place of this.#places.slice(0, options.kept)) this.#start(place)
+    for (const position of this.#positions.slice(0, options.kept)) this.#start(position)
   }
 
-  /** Members that serve. */
+  /** The number of members that serve. */
   get serving(): number {
-    return this.#places.reduce((sum, { serves }) => sum + Number(serves), 0)
+    return this.#positions.reduce((sum, { serves }) => sum + Number(serves), 0)
   }
 
   get size(): number {
-    return this.#places.length
+    return this.#positions.length
   }
 
-  /** In words for an operator; `null` when all is well. */
+  /** A text for operators; `null` if all is well. */
   get trouble(): string | null {
-    const missing = this.#places.filter(({ deathsInRow, serves }) => deathsInRow > 0 && !serves).length
-    return missing === 0 ? null : `${this.#options.name}: ${missing} of ${this.size} died and are not replaced yet`
+    const missing = this.#positions.filter(({ exitsInRow, serves }) => exitsInRow > 0 && !serves).length
+    return missing === 0 ? null : `${this.#options.name}: ${missing} of ${this.size} exited and are not replaced yet`
   }
 
-  /** Calls that wait or are under way. */
+  /** Calls that wait or are open. */
   get load(): number {
-    return this.#places.reduce((sum, { calls }) => sum + (calls?.open ?? 0), this.#waiting.length)
+    return this.#positions.reduce((sum, { calls }) => sum + (calls?.open ?? 0), this.#waiting.length)
   }
 
-  /** Resolves when the first member serves. When none came to, the pool is closed, and this rejects with the cause. */
+  /** Resolves when the first member serves. If none does, rejects with the cause and closes the pool. */
   async open(): Promise<void> {
     if (this.serving > 0) return
     this.#opening = Promise.withResolvers()
@@ -140,7 +140,7 @@ export class Pool {
     })
   }
 
-  /** Takes no more calls, and ends the members when those that wait are done. */
+  /** Takes no more calls, and ends the members after the waiting calls are done. */
   async end(): Promise<void> {
     this.#close(new UnavailableError(`${this.#options.name}: closed`))
     if (this.#waiting.length > 0) {
@@ -148,20 +148,20 @@ export class Pool {
         this.#drained = resolve
       })
     }
-    await Promise.all(this.#places.map(({ calls }) => calls?.end()))
+    await Promise.all(this.#positions.map(({ calls }) => calls?.end()))
   }
 
-  /** Rejects what waits with `reason` and ends the members in the middle of what they do. */
+  /** Rejects waiting calls with `reason` and kills the members. */
   async kill(reason: Error): Promise<void> {
     this.#close(reason)
     this.#rejectWaiting(reason)
-    await Promise.all(this.#places.map(({ calls }) => calls?.kill()))
+    await Promise.all(this.#positions.map(({ calls }) => calls?.kill()))
   }
 
   #close(reason: Error): void {
     this.#closed ??= reason
     clearTimeout(this.#look?.timer)
-    for (const { returning, idle } of this.#places) {
+    for (const { returning, idle } of this.#positions) {
       clearTimeout(returning)
       clearTimeout(idle)
     }
@@ -169,10 +169,10 @@ export class Pool {
 
   #dispatch(isLook = false): void {
     for (let i = 0; i < this.#waiting.length; ) {
-      const place = this.#freeFor(this.#waiting[i]!.message)
-      if (place !== null) {
+      const position = this.#freeFor(this.#waiting[i]!.message)
+      if (position !== null) {
         const { message, extras, resolve, reject } = this.#takeWaiting(i)
-        this.#send(place, message, extras).then(resolve, reject)
+        this.#send(position, message, extras).then(resolve, reject)
       } else if (this.#options.takes !== undefined) i++
       else break
     }
@@ -180,75 +180,75 @@ export class Pool {
     if (this.#waiting.length === 0) this.#drained?.()
   }
 
-  /** The least loaded, where it has room for a call more. */
-  #freeFor(message: unknown): Place | null {
-    let least: Place | null = null
-    for (const place of this.#places) {
-      if (!place.serves || place.calls!.isGone || !this.#takes(place.number, message)) continue
-      if (least === null || place.calls!.open < least.calls!.open) least = place
+  /** The least loaded member, if it has room for another call. */
+  #freeFor(message: unknown): Position | null {
+    let least: Position | null = null
+    for (const position of this.#positions) {
+      if (!position.serves || position.calls!.isGone || !this.#takes(position.number, message)) continue
+      if (least === null || position.calls!.open < least.calls!.open) least = position
     }
     return least !== null && least.calls!.open < this.#options.callsPerMember ? least : null
   }
 
-  #takes(place: number, message: unknown): boolean {
-    return this.#options.takes?.(place, message) ?? true
+  #takes(position: number, message: unknown): boolean {
+    return this.#options.takes?.(position, message) ?? true
   }
 
-  #send(place: Place, message: unknown, extras: CallExtras): Promise<unknown> {
-    const calls = place.calls!
-    clearTimeout(place.idle)
+  #send(position: Position, message: unknown, extras: CallExtras): Promise<unknown> {
+    const calls = position.calls!
+    clearTimeout(position.idle)
     const settled = (): void => {
-      this.#mayLetGo(place, calls)
+      this.#mayLetGo(position, calls)
       this.#dispatch()
     }
     return calls.call(message, extras).then(
       (result) => {
-        place.deathsInRow = 0
+        position.exitsInRow = 0
         settled()
         return result
       },
       (error: unknown) => {
-        if (!(error instanceof CallLost)) place.deathsInRow = 0
+        if (!(error instanceof CallLost)) position.exitsInRow = 0
         settled()
         throw error
       },
     )
   }
 
-  #mayLetGo(place: Place, calls: Calls): void {
+  #mayLetGo(position: Position, calls: Calls): void {
     const { letGoAfterMs, letsAllGo = false, kept = this.size } = this.#options
-    const stays = place.number < Math.max(letsAllGo ? 0 : 1, kept)
+    const stays = position.number < Math.max(letsAllGo ? 0 : 1, kept)
     if (letGoAfterMs === undefined || stays || this.#closed !== null) return
-    if (calls.open > 0 || place.calls !== calls) return
-    place.idle = setTimeout(() => {
-      // From here on nothing is given to it, and its end is no death.
-      this.#leave(place)
+    if (calls.open > 0 || position.calls !== calls) return
+    position.idle = setTimeout(() => {
+      // It gets no more calls, and its end is expected.
+      this.#leave(position)
       void calls.end()
     }, letGoAfterMs).unref()
   }
 
-  /** One at a time: a start costs, and by its end the rush may be over. */
+  /** Starts one member at a time: starting is expensive, and the rush may be over by the end of it. */
   #askForMore(isLook: boolean): void {
-    if (this.#places.some(({ calls, serves }) => calls !== null && !serves)) return
+    if (this.#positions.some(({ calls, serves }) => calls !== null && !serves)) return
     const now = performance.now()
-    const wanted = ({ calls, number }: Place) =>
+    const mayStart = ({ calls, number }: Position) =>
       calls === null && this.#waiting.some(({ message }) => this.#takes(number, message))
-    const place = this.#places.find((one) => one.restsUntil <= now && wanted(one))
-    if (place !== undefined && this.#closed === null) {
+    const position = this.#positions.find((one) => one.restsUntil <= now && mayStart(one))
+    if (position !== undefined && this.#closed === null) {
       const patienceMs = this.serving === 0 ? 0 : (this.#options.patienceMs ?? 0)
       const restMs = this.#waiting[0]!.since + patienceMs - now
-      if (patienceMs === 0 || (isLook && restMs <= 0)) this.#start(place)
+      if (patienceMs === 0 || (isLook && restMs <= 0)) this.#start(position)
       else this.#lookAgain(restMs)
     } else if (this.#isDeserted) this.#rejectWaiting(this.#lost(this.#lastDeath))
     else {
-      const resting = this.#places.find((one) => one.restsUntil > now && wanted(one))
+      const resting = this.#positions.find((one) => one.restsUntil > now && mayStart(one))
       if (resting !== undefined) this.#lookAgain(resting.restsUntil - now)
     }
   }
 
   /**
-   * A look that comes late says that this thread was busy itself, as while a server starts: answers lie unread, and the next
-   * one counts.
+   * A check that runs late means that this thread was busy itself, for example while the server starts. Replies may be
+   * unread, so only the next check counts.
    */
   #lookAgain(fromNowMs: number): void {
     const restMs = Math.max(0, fromNowMs)
@@ -267,13 +267,13 @@ export class Pool {
     this.#look = { at, timer: setTimeout(lookInTime, restMs).unref() }
   }
 
-  /** Nobody serves, and nobody starts. */
+  /** No member serves or starts. */
   get #isDeserted(): boolean {
-    return this.#places.every(({ calls }) => calls === null)
+    return this.#positions.every(({ calls }) => calls === null)
   }
 
   #lost(cause: Error | null): CallLost {
-    return new CallLost(`${this.#options.name}: nobody is there to answer (${cause?.message})`, false, cause)
+    return new CallLost(`${this.#options.name}: no member is running (${cause?.message})`, false, cause)
   }
 
   #takeWaiting(at: number): Waiting {
@@ -286,68 +286,68 @@ export class Pool {
     while (this.#waiting.length > 0) this.#takeWaiting(0).reject(reason)
   }
 
-  #start(place: Place): void {
-    if (place.calls !== null || this.#closed !== null) return
-    clearTimeout(place.returning)
+  #start(position: Position): void {
+    if (position.calls !== null || this.#closed !== null) return
+    clearTimeout(position.returning)
     let calls: Calls
     let ready: Promise<unknown>
     let fault: Error | null = null
     try {
-      const started = this.#options.start(place.number)
+      const started = this.#options.start(position.number)
       calls = started.calls
       ready = started.ready ?? calls.started
     } catch (error) {
-      this.#ended(place, error as Error)
+      this.#ended(position, error as Error)
       return
     }
-    place.calls = calls
+    position.calls = calls
     ready.then(
       () => {
-        if (place.calls !== calls) return
-        place.serves = true
+        if (position.calls !== calls) return
+        position.serves = true
         this.#opening?.resolve()
         this.#opening = null
         this.#watch.members(this.#options.name, 1)
-        if (place.deathsInRow > 0) this.#watch.replaced(this.#options.name)
+        if (position.exitsInRow > 0) this.#watch.replaced(this.#options.name)
         this.#dispatch()
       },
       (error: Error) => {
-        // Its own end tells more than that it came before the start was over.
+        // The cause of the exit says more than the failed start does.
         if (!(error instanceof CallLost)) fault = error
         void calls.kill()
       },
     )
     void calls.ended.then((cause) => {
-      if (place.calls === calls) this.#ended(place, fault ?? cause)
+      if (position.calls === calls) this.#ended(position, fault ?? cause)
     })
   }
 
-  #leave(place: Place): void {
-    if (place.serves) this.#watch.members(this.#options.name, -1)
-    clearTimeout(place.idle)
-    place.calls = null
-    place.serves = false
-    this.#options.free?.(place.number)
+  #leave(position: Position): void {
+    if (position.serves) this.#watch.members(this.#options.name, -1)
+    clearTimeout(position.idle)
+    position.calls = null
+    position.serves = false
+    this.#options.free?.(position.number)
   }
 
-  #ended(place: Place, cause: Error): void {
+  #ended(position: Position, cause: Error): void {
     const { name, kept = this.size, restMs = 1_000, restMaxMs = 30_000 } = this.#options
-    const wasServing = place.serves
-    this.#leave(place)
+    const wasServing = position.serves
+    this.#leave(position)
     if (this.#opening !== null && this.#isDeserted) {
       this.#opening.reject(cause)
       this.#close(cause)
     }
     if (this.#closed === null) {
-      place.deathsInRow++
-      const rest = place.deathsInRow === 1 ? 0 : Math.min(restMaxMs, restMs * 2 ** (place.deathsInRow - 2))
-      place.restsUntil = performance.now() + rest
+      position.exitsInRow++
+      const rest = position.exitsInRow === 1 ? 0 : Math.min(restMaxMs, restMs * 2 ** (position.exitsInRow - 2))
+      position.restsUntil = performance.now() + rest
       this.#lastDeath = cause
-      this.#watch.died(name, cause, rest)
+      this.#watch.exited(name, cause, rest)
       if (!wasServing && this.#isDeserted) this.#rejectWaiting(this.#lost(cause))
-      if (place.number < kept) {
-        if (rest === 0) this.#start(place)
-        else place.returning = setTimeout(() => this.#start(place), rest).unref()
+      if (position.number < kept) {
+        if (rest === 0) this.#start(position)
+        else position.returning = setTimeout(() => this.#start(position), rest).unref()
       }
     }
     this.#dispatch()

@@ -1,17 +1,17 @@
-import type { Log } from '../log.ts'
-import type { Measures } from '../measures.ts'
+import type { Log } from '../platform/log.ts'
+import type { Measures } from '../platform/measures.ts'
 import type { PoolWatch } from './pool.ts'
 
-/** Threads and processes that come and go are counted; each death is logged, once, with its cause. */
+/** Counts the threads and processes that start and exit, and logs each unexpected exit once with its cause. */
 export function watchPools(measures: Measures, logger: Log): PoolWatch {
   const serving = new Map<string, number>()
   const replaced = measures.counter({
     name: 'tidemark_pool_replaced_total',
-    help: 'Threads or processes that took the place of one that died.',
+    help: 'Threads or processes that replaced one that exited unexpectedly.',
     labels: ['pool'],
   })
   measures.gauge(
-    { name: 'tidemark_pool_members', help: 'Threads or processes that serve, by what they do.', labels: ['pool'] },
+    { name: 'tidemark_pool_members', help: 'Threads or processes that serve, by pool.', labels: ['pool'] },
     () => [...serving].map(([pool, value]) => ({ labels: { pool }, value })),
   )
   return {
@@ -19,8 +19,8 @@ export function watchPools(measures: Measures, logger: Log): PoolWatch {
       serving.set(pool, (serving.get(pool) ?? 0) + change)
       replaced({ pool }, 0)
     },
-    died: (pool, cause, restMs) =>
-      logger.error({ err: cause, pool, restMs }, 'a thread or process died; another takes its place'),
+    exited: (pool, cause, restMs) =>
+      logger.error({ err: cause, pool, restMs }, 'a thread or process exited unexpectedly; another replaces it'),
     replaced: (pool) => replaced({ pool }),
   }
 }

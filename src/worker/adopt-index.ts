@@ -1,19 +1,19 @@
-import type { Incidents } from '../incidents.ts'
-import type { Log } from '../log.ts'
-import type { CurrentIndex } from '../search/current-index.ts'
-import type { IndexHome } from '../search/index-home.ts'
+import type { CurrentIndex } from '../indexing/current-index.ts'
+import type { IndexHome } from '../indexing/index-home.ts'
+import type { Incidents } from '../platform/incidents.ts'
+import type { Log } from '../platform/log.ts'
 import type { Indexing } from './indexing.ts'
 import { type Repeating, repeat } from './repeating.ts'
 
-/** How often a rebuilt index is looked for. */
+/** How often to check for a rebuilt index. */
 const lookEveryMs = 2000
 
 export interface Adopting extends Pick<Repeating, 'stop'> {
-  /** Why the index that was handed over last is not served; null where it is. */
+  /** Why the last handed-over index is not served; null if it is. */
   readonly trouble: string | null
 }
 
-/** Serves an index that was handed over, or is there at last, in the place of the one before it. */
+/** Serves an index that was handed over, or has become available, instead of the current one. */
 export function startAdopting(
   home: IndexHome,
   index: CurrentIndex,
@@ -31,7 +31,7 @@ export function startAdopting(
     if (rebuilt === null) return false
     await indexing.exchange(() => index.replace(rebuilt))
     await home.removeOlder()
-    logger.info({}, 'another search index is served')
+    logger.info({}, 'switched to another search index')
     return false
   }
   const looking = repeat('adopt-index', lookEveryMs, adopt, incidents)

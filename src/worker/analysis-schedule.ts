@@ -1,21 +1,21 @@
 import { DueRuns, type SchedulingParts } from '../analysis/due-runs.ts'
-import type { Incidents } from '../incidents.ts'
-import type { WriteNews } from '../write-news.ts'
+import type { Incidents } from '../platform/incidents.ts'
+import type { WriteNotifications } from '../platform/write-notifications.ts'
 import { type Repeating, repeat } from './repeating.ts'
 
-/** The shortest interval is a minute, and what has changed waits half of one to settle. */
+/** The shortest schedule is a minute, and changes are given half a minute to settle. */
 const pauses = { everyMs: 1000, whenIdleMs: 2000 }
 
-/** Starts runs of subscriptions when they are due. Every process that executes runs does it; the store starts each once. */
+/** Starts the due runs of subscriptions. Every process that executes runs does this; the store starts each run once. */
 export function startScheduling(
   parts: SchedulingParts,
   incidents: Incidents,
-  news: WriteNews | null = null,
+  notifications: WriteNotifications | null = null,
 ): Repeating {
   const dueRuns = new DueRuns(parts)
   return repeat(
     'analysis-schedule',
-    { ...pauses, news },
+    { ...pauses, notifications },
     async () => ((await dueRuns.start()) ? pauses.whenIdleMs : false),
     incidents,
   )

@@ -8,12 +8,12 @@ import type { AnalysisStore, NewRun, Run } from '../analysis/analysis-store.ts'
 import type { ComputeWork } from '../analysis/compute/compute-in-process.ts'
 import type { ExecutionParts } from '../analysis/execute-run.ts'
 import { AnalysisRuns } from '../analysis/runs.ts'
-import type { TidemarkError } from '../errors.ts'
-import { newId } from '../ids.ts'
-import { silentIncidents } from '../incidents.ts'
+import type { TidemarkError } from '../platform/errors.ts'
+import { newId } from '../platform/ids.ts'
+import { silentIncidents } from '../platform/incidents.ts'
 import { folderArtifactFiles } from '../storage/files/artifact-files.ts'
 import { openSqliteStore } from '../storage/sqlite/open-sqlite-store.ts'
-import { applyRetention, removeAbandoned, startAnalysis } from './analysis.ts'
+import { applyRetention, removeAbandoned, startAnalysis, type WorkerParts } from './analysis.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'tidemark-worker-'))
 const open = await openSqliteStore(folder)
@@ -77,7 +77,7 @@ async function ended(runId: string): Promise<Run> {
   }
 }
 
-/** Writes a small file in place of a graph. */
+/** Writes a small file instead of a graph. */
 const quick = async ({ job }: ComputeWork) => {
   writeFileSync(job.paths.edges!, 'file')
   return { files: { edges: { rows: 1, bytes: 4, sha256: 'ab' } }, cpuSeconds: 0, peakBytes: 0, numbers: {} }
@@ -86,19 +86,20 @@ const quick = async ({ job }: ComputeWork) => {
 let folders = 0
 function partsWith(compute: ExecutionParts['compute'], more: Partial<ExecutionParts> = {}) {
   const artifacts = join(folder, `artifacts-${folders++}`)
-  const parts: ExecutionParts = {
+  const parts: WorkerParts = {
     store,
     files: folderArtifactFiles(artifacts),
     compute,
     threads: 1,
     now: Date.now,
+    clock: { trusts: async () => true },
     ...more,
   }
   return { parts, artifacts }
 }
 
 suite('the worker of analysis runs', () => {
-  test('what the policy does not name, or not any more, and what is too large as only the work shows, fails for good', async () => {
+  test('a run that the policy does not allow, or that turns out to be too large, fails for good', async () => {
     let computed = 0
     const { parts, artifacts } = partsWith(async () => {
       computed++
@@ -118,7 +119,7 @@ suite('the worker of analysis runs', () => {
     assert.deepEqual(readdirSync(artifacts), [])
   })
 
-  test('a worker that died in any state is followed by another, and the run ends', async () => {
+  test('a worker that exited in any state is replaced by another, and the run ends', async () => {
     const dead = newId('task')
     const leaseMs = 600_000
     const take = () => store.takeRun({ workerId: dead, now: Date.now(), until: Date.now() + leaseMs })
@@ -129,7 +130,7 @@ suite('the worker of analysis runs', () => {
     assert.ok(await store.beginRun(running, dead, { chunks: 0, documents: 0, withoutVector: 0 }, []))
     const queued = await addRun()
     const ids = [queued, validating, running]
-    // By its clock the lease has run out: to wait for that is to guess how long the steps before have taken.
+    // Advances its clock past the end of the lease: waiting for that would guess how long the earlier steps took.
     const { parts } = partsWith(quick, { now: () => Date.now() + leaseMs })
     const worker = startAnalysis(parts, silentIncidents, logger)
     for (const runId of ids) assert.equal((await ended(runId)).status, 'succeeded')
@@ -173,7 +174,7 @@ suite('the worker of analysis runs', () => {
     assert.equal(readdirSync(artifacts).length, 1, 'nothing is left of failures')
   })
 
-  /** Computes until it is told to stop, with a draft on disk. */
+  /** Computes until aborted, with a draft on disk. */
   const endless = async ({ job, signal }: ComputeWork): Promise<never> => {
     signal.throwIfAborted()
     writeFileSync(job.paths.edges!, 'half')
@@ -185,7 +186,7 @@ suite('the worker of analysis runs', () => {
     }
   }
 
-  /** The folder comes with the first draft, which comes after the run is said to be running. */
+  /** The first draft creates the folder, after the run is marked as running. */
   const filesIn = (artifacts: string): string[] => (existsSync(artifacts) ? readdirSync(artifacts) : [])
   const draftIn = async (artifacts: string): Promise<void> => {
     while (filesIn(artifacts).length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
@@ -243,7 +244,7 @@ suite('the worker of analysis runs', () => {
     assert.deepEqual(told, ['analysis storage_full'])
   })
 
-  test('a run that kills its worker every time is given up', async () => {
+  test('a run that kills its worker every time is abandoned', async () => {
     const runId = await addRun()
     const dead = newId('task')
     for (let i = 0; i < 12; i++) await store.takeRun({ workerId: dead, now: Date.now(), until: Date.now() - 1 })
@@ -269,7 +270,7 @@ suite('the worker of analysis runs', () => {
     assert.equal((await runs.read(consumer, runId)).status, 'succeeded')
     assert.equal((await runs.artifacts(consumer, runId)).artifacts.length, 1)
     now = expiresAt
-    // Before retention has come by, and after.
+    // Before and after retention has run.
     for (const applied of [false, true]) {
       if (applied) await applyRetention({ ...parts, now: () => now })
       assert.equal((await runs.read(consumer, runId)).status, 'expired')

@@ -1,51 +1,60 @@
 /**
- * The worker of analysis runs: takes the oldest run that waits, holds it by a lease that it keeps renewing, and
- * works on one run at a time. Of several processes on one store each run is held by one; a process that dies stops
- * renewing, and when its lease has run out another takes the run up from the start.
+ * The worker of analysis runs. It takes the oldest waiting run, holds it by a lease that it keeps renewing, and works
+ * on one run at a time. With several processes on one store, each run has one holder. A process that exits stops
+ * renewing; when its lease has expired, another process starts the run again.
  *
- * What ends the work on a run early: a cancel in this process (at once), a cancel elsewhere or the loss of the lease
- * (at the next renewal), the end of the worker (the run is given up and taken by the next worker).
+ * Work on a run ends early on a cancel in this process (at once), on a cancel elsewhere or a lost lease (at the next
+ * renewal), and at the end of the worker (the run is released for the next worker).
  */
 
 import type { TakenRun } from '../analysis/analysis-store.ts'
 import { type ExecutionParts, executeRun } from '../analysis/execute-run.ts'
 import { analysisLimits } from '../analysis/limits.ts'
-import { isUnavailability, TidemarkError } from '../errors.ts'
-import { newId } from '../ids.ts'
-import type { Incidents } from '../incidents.ts'
-import type { Log } from '../log.ts'
-import { dayMs } from '../time.ts'
-import type { WriteNews } from '../write-news.ts'
+import { type TrustedClock, whileTrusted } from '../operator/trusted-clock.ts'
+import { isUnavailability, TidemarkError } from '../platform/errors.ts'
+import { newId } from '../platform/ids.ts'
+import type { Incidents } from '../platform/incidents.ts'
+import type { Log } from '../platform/log.ts'
+import { dayMs } from '../platform/time.ts'
+import { type Tracer, untraced } from '../platform/tracing.ts'
+import type { WriteNotifications } from '../platform/write-notifications.ts'
 import { repeat } from './repeating.ts'
 
-/** One that is added wakes it. */
+/** A new run wakes the worker. */
 const lookPauses = { everyMs: 1000, whenIdleMs: 4000 }
 const renewEveryMs = 500
 const leaseMs = 10_000
 
-/** A run whose computation fails is tried this often; one whose worker dies, for whatever reason, oftener. */
+/** Attempts of a run whose computation fails. A run whose worker exits, for any reason, gets more. */
 const failuresMax = 3
 const attemptsMax = 12
 
 const retentionEveryMs = 30_000
 const retentionPortion = 100
 const abandonedEveryMs = 600_000
-/** A file that no artifact knows, and that nobody has written to for so long, was left by a worker that died. */
+/** A file that no artifact refers to, and that was not written for this long, was left by a worker that exited. */
 const abandonedMs = 3_600_000
 
+export interface WorkerParts extends ExecutionParts {
+  /** Guards all removal by age. */
+  readonly clock: Pick<TrustedClock, 'trusts'>
+  readonly tracer?: Tracer
+}
+
 export interface AnalysisWorker {
-  /** A run was added. */
+  /** Called when a run was added. */
   wake(): void
   cancelled(runId: string): void
   stop(): Promise<void>
 }
 
 export function startAnalysis(
-  parts: ExecutionParts,
+  parts: WorkerParts,
   incidents: Incidents,
   logger: Log,
-  news: WriteNews | null = null,
+  notifications: WriteNotifications | null = null,
 ): AnalysisWorker {
+  const { tracer = untraced } = parts
   const workerId = newId('task')
   let current: { readonly runId: string; readonly abort: AbortController } | null = null
   let stopping = false
@@ -62,8 +71,8 @@ export function startAnalysis(
       renewEveryMs,
       async () => {
         const renewed = lease(parts.now())
-        // Whoever cannot say in time that it lives must take it that another has the run.
-        if (renewed.now >= heldUntil) abort.abort(new Error('the lease has run out'))
+        // A worker that cannot renew in time must assume that another one has the run.
+        if (renewed.now >= heldUntil) abort.abort(new Error('the lease has expired'))
         if (abort.signal.aborted) return false
         if (await parts.store.renew(run.runId, renewed, progress)) heldUntil = renewed.until
         else abort.abort(new Error('the run is no longer held'))
@@ -72,7 +81,7 @@ export function startAnalysis(
       incidents,
     )
     try {
-      if (stopping) abort.abort(new Error('the worker ends'))
+      if (stopping) abort.abort(new Error('the worker is stopping'))
       if (run.attempts > attemptsMax) await giveUp(run)
       else {
         const report = (done: number): void => {
@@ -80,7 +89,7 @@ export function startAnalysis(
         }
         const computed = await executeRun({ run, workerId, signal: abort.signal, progress: report }, parts)
         incidents.worked('analysis-run')
-        if (computed !== null) logger.info({ run: run.runId, ...computed }, 'an analysis run has succeeded')
+        if (computed !== null) logger.info({ run: run.runId, ...computed }, 'an analysis run succeeded')
       }
     } catch (error) {
       if (stopping) await parts.store.releaseRun(run.runId, workerId, false)
@@ -102,7 +111,7 @@ export function startAnalysis(
 
   const failed = async (run: TakenRun, error: unknown): Promise<void> => {
     if (error instanceof TidemarkError && isUnavailability(error)) {
-      // No fault of the run: it waits until the store, or room for its file, is there again.
+      // The run is not at fault: it waits until the store, or space for its file, is available.
       await parts.store.releaseRun(run.runId, workerId, false)
       throw error
     }
@@ -113,23 +122,28 @@ export function startAnalysis(
 
   const runs = repeat(
     'analysis',
-    { ...lookPauses, news },
+    { ...lookPauses, notifications },
     async () => {
       const run = await parts.store.takeRun(lease(parts.now()))
       if (run === null) return false
-      await work(run)
+      await tracer.span('analysis run', () => work(run), { 'tidemark.analysis_type': run.analysisType })
       return true
     },
     incidents,
   )
-  const retention = repeat('analysis-retention', retentionEveryMs, () => applyRetention(parts), incidents)
+  const retention = repeat(
+    'analysis-retention',
+    retentionEveryMs,
+    whileTrusted(parts.clock, () => applyRetention(parts)),
+    incidents,
+  )
   const cleaning = repeat(
     'analysis-abandoned-files',
     abandonedEveryMs,
-    async () => {
+    whileTrusted(parts.clock, async () => {
       await removeAbandoned(parts)
       return false
-    },
+    }),
     incidents,
   )
 
@@ -140,13 +154,16 @@ export function startAnalysis(
     },
     async stop() {
       stopping = true
-      current?.abort.abort(new Error('the worker ends'))
+      current?.abort.abort(new Error('the worker is stopping'))
       await Promise.all([runs.stop(), retention.stop(), cleaning.stop()])
     },
   }
 }
 
-/** Records go first: a file without a record is found by `removeAbandoned`, a record without a file would be a broken promise. */
+/**
+ * Removes records before files: `removeAbandoned` finds a file without a record, but a record without a file would be a
+ * broken promise.
+ */
 export async function applyRetention({
   store,
   files,

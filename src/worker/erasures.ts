@@ -1,32 +1,39 @@
-import type { Incidents } from '../incidents.ts'
 import type { ErasureStore } from '../operator/erasure-store.ts'
-import type { WriteNews } from '../write-news.ts'
+import type { TrustedClock } from '../operator/trusted-clock.ts'
+import type { Incidents } from '../platform/incidents.ts'
+import type { WriteNotifications } from '../platform/write-notifications.ts'
 import { type Repeating, repeat } from './repeating.ts'
 
-/** Small enough that a writer never waits noticeably behind one portion. */
+/** Small enough that a writer never waits noticeably for one portion. */
 const hiddenAtOnce = 200
-const toldAtOnce = 200
+const notifiedAtOnce = 200
 const removedAtOnce = 20
 const eventsAtOnce = 5000
-/** Jobs that another process began are found this late, and so is that an index is rid of the documents. */
+/** The longest delay until jobs of another process, and purged indexes, are noticed. */
 const pauses = { everyMs: 1000, whenIdleMs: 2000 }
 
 export interface ErasureParts {
   readonly store: ErasureStore
-  /** Makes sure that what was deleted from the store has left its files. */
+  /** Removes deleted data from the files of the store. */
   readonly scrub: () => Promise<void>
-  /** Removes the results of runs that have ended. Returns whether there may be more. */
+  /** Removes indexes that a move to a cluster left in the data folder. Returns whether all are gone. */
+  readonly removeUnusedIndexes: () => Promise<boolean>
+  /** Removes the results of expired runs. Returns whether there may be more. */
   readonly expireRuns: () => Promise<boolean>
+  /** Without a trusted clock, results of runs that only seem to be expired would be removed too. */
+  readonly clock: Pick<TrustedClock, 'trusts'>
+  /** Whether the record of removals, which outlives the store, has this erasure. Otherwise it will soon. */
+  readonly isRecorded: (erasureId: string) => boolean
   readonly now: () => number
-  readonly news?: WriteNews | null
+  readonly notifications?: WriteNotifications | null
 }
 
-/** Brings every erasure to its end, however often it is interrupted. Several processes may do so at once. */
+/** Completes every erasure, however often it is interrupted. Several processes may do so at once. */
 export function startErasures(parts: ErasureParts, incidents: Incidents): Repeating {
   const progress = new Map<string, Progress>()
   return repeat(
     'erasures',
-    { ...pauses, news: parts.news ?? null },
+    { ...pauses, notifications: parts.notifications ?? null },
     async () => {
       let more = false
       const unfinished = await parts.store.unfinished()
@@ -39,19 +46,19 @@ export function startErasures(parts: ErasureParts, incidents: Incidents): Repeat
   )
 }
 
-/** What this process knows to be done of a job that is hidden; another one does it again. */
+/** The steps that this process has done for a hidden job. Another process repeats them. */
 interface Progress {
-  readonly isTold: boolean
+  readonly isNotified: boolean
   readonly isRemoved: boolean
-  /** How far the feed has been looked through; null when all of it has. */
+  /** How far the feed was scanned; null when all of it was. */
   readonly eventsThrough: number | null
 }
 
-const nothingDone: Progress = { isTold: false, isRemoved: false, eventsThrough: 0 }
+const nothingDone: Progress = { isNotified: false, isRemoved: false, eventsThrough: 0 }
 
-/** One step of one job. Returns whether the next can follow at once. */
+/** Does one step of one job. Returns whether the next one can follow at once. */
 async function advance(
-  { store, scrub, expireRuns, now }: ErasureParts,
+  { store, scrub, removeUnusedIndexes, expireRuns, clock, isRecorded, now }: ErasureParts,
   { erasureId, isHidden, purgeArtifacts }: { erasureId: string; isHidden: boolean; purgeArtifacts: boolean },
   progress: Map<string, Progress>,
 ): Promise<boolean> {
@@ -59,22 +66,24 @@ async function advance(
     await store.hide(erasureId, hiddenAtOnce, now())
     return true
   }
+  const recorded = isRecorded(erasureId)
   const done = progress.get(erasureId) ?? nothingDone
-  const told = done.isTold ? 'done' : await store.tellArrivals(erasureId, toldAtOnce, now())
-  if (told === 'more') return true
-  const isTold = told === 'done'
+  const notified = done.isNotified ? 'done' : await store.tellArrivals(erasureId, notifiedAtOnce, now())
+  if (notified === 'more') return true
+  const isNotified = notified === 'done'
   if (!done.isRemoved) {
     const isMore = await store.remove(erasureId, removedAtOnce)
-    progress.set(erasureId, { ...done, isTold, isRemoved: !isMore })
+    progress.set(erasureId, { ...done, isNotified, isRemoved: !isMore })
     return true
   }
   if (done.eventsThrough !== null) {
     const eventsThrough = await store.forgetEvents(erasureId, done.eventsThrough, eventsAtOnce)
-    progress.set(erasureId, { ...done, isTold, eventsThrough })
+    progress.set(erasureId, { ...done, isNotified, eventsThrough })
     return true
   }
-  if (!isTold) return false
-  if (!(await store.isPurged(erasureId, now()))) return false
+  if (!isNotified || !recorded) return false
+  if (!(await store.isPurged(erasureId, now())) || !(await removeUnusedIndexes())) return false
+  if (purgeArtifacts && !(await clock.trusts())) return false
   if (purgeArtifacts && (await expireRuns())) return true
   await scrub()
   await store.complete(erasureId, now())

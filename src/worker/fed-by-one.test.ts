@@ -8,15 +8,15 @@ import { until } from '../../test/support/until.ts'
 import type { OpenStore } from '../storage/open-store.ts'
 import { openSqliteStore } from '../storage/sqlite/open-sqlite-store.ts'
 
-/** Who holds which office, as a test says. */
-type Offices = Record<'vectors' | 'feeding', string | null>
+/** The process that leads each election, as a test sets it. */
+type Leaders = Record<'vectors' | 'feeding', string | null>
 
 suite('an index that one process feeds for all', () => {
   let folder: string
   let open: OpenStore
   let all: OneIndexForAll
-  let offices: Offices
-  /** Who asked for an office that another holds: `a feeding`. One that feeds has no step under way when it asks. */
+  let leaders: Leaders
+  /** The elections that a process lost, as `a feeding`. A process that feeds has no step under way when it asks. */
   let refused: Set<string>
   let started: Process[]
 
@@ -27,7 +27,7 @@ suite('an index that one process feeds for all', () => {
   beforeEach(async () => {
     open = await openSqliteStore(mkdtempSync(join(folder, 'data-')))
     all = await OneIndexForAll.over(open.store)
-    offices = { vectors: 'a', feeding: 'a' }
+    leaders = { vectors: 'a', feeding: 'a' }
     refused = new Set()
     started = []
   })
@@ -38,9 +38,9 @@ suite('an index that one process feeds for all', () => {
   })
 
   async function start(name: string): Promise<Process> {
-    const process = await all.start(open, async (office) => {
-      const isHis = offices[office] === name
-      if (!isHis) refused.add(`${name} ${office}`)
+    const process = await all.start(open, async (election) => {
+      const isHis = leaders[election] === name
+      if (!isHis) refused.add(`${name} ${election}`)
       return isHis
     })
     started.push(process)
@@ -48,8 +48,8 @@ suite('an index that one process feeds for all', () => {
   }
 
   async function pass(to: string): Promise<void> {
-    const from = offices.feeding
-    offices = { vectors: to, feeding: to }
+    const from = leaders.feeding
+    leaders = { vectors: to, feeding: to }
     refused.clear()
     await until('it knows that it does not feed any more', () => refused.has(`${from} feeding`))
   }
@@ -65,14 +65,14 @@ suite('an index that one process feeds for all', () => {
   test('when it stops in the middle another one goes on: nothing is missed, nothing twice', async () => {
     await all.send(300)
     let a: Process | null = null
-    a = await all.start(open, async (office) => offices[office] === 'a' && (a?.batches ?? 0) < 1)
+    a = await all.start(open, async (election) => leaders[election] === 'a' && (a?.batches ?? 0) < 1)
     const b = await start('b')
     await until('it is in the middle', () => a.batches === 1)
     await a.indexing.stop()
     const { documents } = await all.index.health()
     assert.ok(documents > 0 && documents < 300, `${documents} were fed`)
     assert.equal(b.batches, 0)
-    offices = { vectors: 'b', feeding: 'b' }
+    leaders = { vectors: 'b', feeding: 'b' }
     await all.send(20)
     await all.whole()
     assert.ok(b.batches > 0)
@@ -104,16 +104,16 @@ suite('an index that one process feeds for all', () => {
   })
 
   test('vectors that another process makes than the one that feeds come into the index all the same', async () => {
-    offices = { vectors: 'b', feeding: 'a' }
+    leaders = { vectors: 'b', feeding: 'a' }
     const [a, b] = [await start('a'), await start('b')]
     await all.send(100)
     await all.whole()
     assert.deepEqual([b.batches, b.vectors], [0, 0])
     assert.ok(a.vectors >= 100)
-    // Whoever feeds next finds what was made while nobody fed.
-    offices.feeding = null
+    // The next leader finds documents that were added while no process fed the index.
+    leaders.feeding = null
     await all.send(30)
-    offices.feeding = 'c'
+    leaders.feeding = 'c'
     const c = await start('c')
     await all.whole()
     assert.ok(c.batches > 0)
@@ -121,38 +121,38 @@ suite('an index that one process feeds for all', () => {
 
   test('only the one that feeds empties an index that cannot be gone on from', async () => {
     await all.index.apply({ position: 1000, changes: [] })
-    offices.feeding = null
+    leaders.feeding = null
     const a = await start('a')
     await all.send(10)
     a.indexing.wake()
     assert.deepEqual([a.cleared, (await all.index.health()).position], [0, 1000])
-    offices.feeding = 'b'
+    leaders.feeding = 'b'
     const b = await start('b')
     await all.whole()
     assert.deepEqual([a.cleared, b.cleared], [0, 1])
   })
 
-  test('all of them know whether the index still lacks what the store has, whoever feeds it', async () => {
+  test('all of them know whether the index still lacks documents, whichever process feeds it', async () => {
     await all.send(150)
-    offices.feeding = null
+    leaders.feeding = null
     const b = await start('b')
     assert.equal(b.indexing.isRefilling, true)
-    offices.feeding = 'a'
+    leaders.feeding = 'a'
     const a = await start('a')
     await all.whole()
     await until('the other one sees it', () => !b.indexing.isRefilling)
     assert.equal(a.indexing.isRefilling, false)
-    // What comes in later is no part of that.
+    // Later documents do not count.
     await all.send(5)
     assert.deepEqual([a.indexing.isRefilling, b.indexing.isRefilling], [false, false])
     await all.whole()
     assert.equal((await start('c')).indexing.isRefilling, false)
-    // Nobody feeds it for a while, so that there is time to see that it was emptied.
-    offices.feeding = null
+    // No process feeds the index for a while, so that its emptying can be observed.
+    leaders.feeding = null
     await a.indexing.stop()
     await all.index.clear()
     await until('an emptied index is seen', () => b.indexing.isRefilling)
-    offices.feeding = 'd'
+    leaders.feeding = 'd'
     await start('d')
     await all.whole()
     await until('it is whole again', () => !b.indexing.isRefilling)

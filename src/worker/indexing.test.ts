@@ -4,27 +4,29 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { plainColumns } from '../../test/support/plain-columns.ts'
 import { until } from '../../test/support/until.ts'
 import type { Embedder } from '../embedding/embedder.ts'
-import { UnavailableError } from '../errors.ts'
-import { newId } from '../ids.ts'
-import { silentIncidents } from '../incidents.ts'
-import type { Log } from '../log.ts'
-import { silentMeasures } from '../measures.ts'
-import type { ChunkRecord, IndexSource, SourceDocument } from '../search/index-source.ts'
-import { IndexingMeasures } from '../search/indexing-measures.ts'
-import { preparePortion } from '../search/prepare-portion.ts'
-import { changesOf } from '../search/read-packed.ts'
-import type { IndexBatch, IndexHealth, SearchIndex } from '../search/search-index.ts'
+import type { IndexBatch, IndexHealth, SearchIndex } from '../indexing/fed-index.ts'
+import type { IndexSource, SourceDocument } from '../indexing/index-source.ts'
+import { IndexingMeasures } from '../indexing/indexing-measures.ts'
+import { preparePortion } from '../indexing/prepare-portion.ts'
+import { changesOf } from '../indexing/read-packed.ts'
+import { UnavailableError } from '../platform/errors.ts'
+import { newId } from '../platform/ids.ts'
+import { silentIncidents } from '../platform/incidents.ts'
+import type { Log } from '../platform/log.ts'
+import { silentMeasures } from '../platform/measures.ts'
+import { lagLimits } from '../search/limits.ts'
+import type { ChunkRecord } from '../search/version-chunks.ts'
 import { startIndexing } from './indexing.ts'
 
 const quiet = { info() {}, warn() {}, error() {} }
 
-/** A store and an index in memory, both as slow as they are told to be. */
+/** A store and an index in memory, with adjustable delays. */
 class Fakes {
   readonly documents: SourceDocument[] = []
   readonly chunks = new Map<string, ChunkRecord>()
   readonly waiting = new Set<string>()
   readonly vectors = new Map<string, Float32Array>()
-  /** What the index holds: chunks, and which of them with a vector. */
+  /** The contents of the index: its chunks, and those that have a vector. */
   readonly words = new Set<string>()
   readonly withVector = new Set<string>()
   position = 0
@@ -127,7 +129,7 @@ class Fakes {
       const isFeed = batch.position !== null
       if (isFeed) this.feeding++
       else this.handing++
-      // A step of words takes long, a handful of vectors does not.
+      // A step of words is slow; a few vectors are not.
       await sleep(isFeed ? this.applyMs : 0)
       for (const change of changesOf(batch.changes)) {
         if (change.kind === 'put_version') {
@@ -153,7 +155,10 @@ class Fakes {
     embed: async (texts: readonly string[]) => texts.map(() => Float32Array.of(1)),
   } as unknown as Embedder
 
-  start(source = this.source) {
+  /** The clock that measures the lag. */
+  nowMs = 0
+
+  start(source = this.source, more: Partial<Parameters<typeof startIndexing>[0]> = {}) {
     return startIndexing({
       source,
       index: this.index,
@@ -165,6 +170,8 @@ class Fakes {
       measures: new IndexingMeasures(silentMeasures),
       incidents: silentIncidents,
       logger: this.logger,
+      clock: () => this.nowMs,
+      ...more,
     })
   }
 
@@ -219,7 +226,41 @@ suite('indexing', () => {
     await indexing.stop()
   })
 
-  test('an index that lacks what the store has is refilling until it has it; what comes in later is no part of that', async () => {
+  test('an index that takes nothing while something waits is behind, and so it is for a process that does not feed it', async () => {
+    const fakes = new Fakes()
+    const logged: string[] = []
+    fakes.logger = { ...quiet, warn: (_, text) => logged.push(text), info: (_, text) => logged.push(text) }
+    const index = fakes.index as { apply: SearchIndex['apply']; position: SearchIndex['position'] }
+    index.position = async () => fakes.position
+    const [feeder, other] = await Promise.all([
+      fakes.start(),
+      fakes.start(fakes.source, { fedBy: 'one', elected: async () => false, logger: quiet }),
+    ])
+    const takes = index.apply
+    const { promise: mended, resolve: mend } = Promise.withResolvers<void>()
+    index.apply = async (batch) => {
+      await mended
+      return takes(batch)
+    }
+    fakes.add(1)
+    feeder.wake()
+    await until('both have seen it', async () => {
+      fakes.nowMs += lagLimits.standingStillMs + 1
+      await sleep(1)
+      return feeder.isBehind && other.isBehind
+    })
+    await until('it is logged', () => logged.length > 0)
+    mend()
+    await until('both see that it has all', () => !feeder.isBehind && !other.isBehind)
+    await until('that is logged too', () => logged.length > 1)
+    assert.deepEqual(logged, [
+      'the search index lags behind acknowledged writes: searches report it until it has caught up',
+      'the search index has caught up with acknowledged writes',
+    ])
+    await Promise.all([feeder.stop(), other.stop()])
+  })
+
+  test('an index that lacks documents is refilling until it has them; later documents do not count', async () => {
     const fakes = new Fakes()
     fakes.add(5)
     const indexing = await fakes.start()
@@ -239,6 +280,63 @@ suite('indexing', () => {
     await again.stop()
   })
 
+  test('documents that came in during a long refilling are refilled too; those of the last moment are not waited for', async (t) => {
+    const fakes = new Fakes()
+    fakes.add(4)
+    let aheadMs = 0
+    const now = performance.now.bind(performance)
+    t.mock.method(performance, 'now', () => now() + aheadMs)
+    const seen = new Map<number, boolean>()
+    const index = fakes.index as { apply: SearchIndex['apply'] }
+    const { apply } = index
+    index.apply = async (batch) => {
+      if (batch.position !== null) seen.set(batch.position, indexing!.isRefilling)
+      const came = { 4: 2, 6: 2 }[batch.position ?? 0] ?? 0
+      // The first round took a minute, the second one next to nothing.
+      if (batch.position === 4) aheadMs += 60_000
+      if (came > 0) fakes.add(came)
+      return apply(batch)
+    }
+    const began = Promise.withResolvers<void>()
+    const source = {
+      ...fakes.source,
+      preparedAfter: async (...asked: Parameters<IndexSource['preparedAfter']>) => {
+        await began.promise
+        return fakes.source.preparedAfter(...asked)
+      },
+    }
+    const indexing = await fakes.start(source)
+    began.resolve()
+    await fakes.settled()
+    await indexing.stop()
+    assert.deepEqual(Object.fromEntries(seen), { 2: true, 4: true, 6: true, 8: false })
+  })
+
+  test('an index that takes the place of a fuller one is refilling until it has all: it says so, once', async () => {
+    const fakes = new Fakes()
+    fakes.add(5)
+    const said: string[] = []
+    const note = (_: object, words: string) => said.push(words)
+    const indexing = await fakes.start()
+    await fakes.settled()
+    await until('it has all', () => !indexing.isRefilling)
+    fakes.logger = { ...quiet, info: note, warn: note }
+    await indexing.stop()
+    const again = await fakes.start()
+    await again.exchange(async () => {
+      fakes.words.clear()
+      fakes.withVector.clear()
+      fakes.position = 0
+    })
+    await fakes.settled()
+    await until('it has all', () => said.length === 2)
+    await again.stop()
+    assert.deepEqual(said, [
+      'the search index is catching up: searches are incomplete until then, and report it',
+      'the search index has all documents of the store',
+    ])
+  })
+
   test('an index that lacks documents is logged once when that begins and once when it ends', async () => {
     const fakes = new Fakes()
     const said: string[] = []
@@ -254,12 +352,12 @@ suite('indexing', () => {
     await indexing.stop()
     await (await fakes.start()).stop()
     assert.deepEqual(said, [
-      'the search index is catching up: searches are incomplete until then, and say so',
+      'the search index is catching up: searches are incomplete until then, and report it',
       'the search index has all documents of the store',
     ])
   })
 
-  test('why it is not fed is told as long as that lasts; of a defect only that the log has it', async () => {
+  test('the reason is reported as long as the index is not fed; for a defect only that it is in the log', async () => {
     const fakes = new Fakes()
     fakes.add(1)
     const { putChunks } = fakes.source
@@ -308,7 +406,7 @@ suite('indexing', () => {
     while (fakes.withVector.size < 6) await sleep(5)
     await indexing.stop()
     lacksSome()
-    // Of one the store knows nothing either.
+    // The store does not know one of them either.
     const [chunkId] = [...fakes.words].slice(-1)
     fakes.vectors.delete(chunkId!)
     const again = await fakes.start()
@@ -318,7 +416,7 @@ suite('indexing', () => {
     assert.equal(fakes.vectors.size, 6)
   })
 
-  test('who waits for the end of a step waits for what is under way, and not for all that there is to feed', async () => {
+  test('a caller that waits for the end of a step waits for the current one, and not for the whole backlog', async () => {
     const fakes = new Fakes()
     fakes.applyMs = 20
     fakes.portionMax = 1000
@@ -335,13 +433,13 @@ suite('indexing', () => {
     assert.equal(fakes.words.size, fakes.documents.length)
   })
 
-  test('an exchanged index is fed from where it stands, though a step was under way', async () => {
+  test('an exchanged index is fed from its own position, even if a step was in progress', async () => {
     const fakes = new Fakes()
     fakes.applyMs = 30
     fakes.add(6)
     const indexing = await fakes.start()
     while (fakes.feeding === 0) await sleep(1)
-    // The other index has nothing at all.
+    // The other index is empty.
     await indexing.exchange(async () => {
       assert.equal(fakes.feeding + fakes.handing, 0)
       fakes.words.clear()

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { until } from '../../test/support/until.ts'
-import { silentIncidents } from '../incidents.ts'
-import type { WriteNews } from '../write-news.ts'
+import { silentIncidents } from '../platform/incidents.ts'
+import type { WriteNotifications } from '../platform/write-notifications.ts'
 import { repeat } from './repeating.ts'
 
 suite('a repeating job', () => {
@@ -45,10 +45,10 @@ suite('a repeating job', () => {
     await job.stop()
   })
 
-  test('where writes are told it rests until one is, and then has its pace again', async () => {
+  test('if writes are notified it rests until one is, and then has its pace again', async () => {
     let turns = 0
     const listeners = new Set<() => void>()
-    const news: WriteNews = {
+    const notifications: WriteNotifications = {
       follow(listener) {
         listeners.add(listener)
         return { end: () => void listeners.delete(listener) }
@@ -62,7 +62,7 @@ suite('a repeating job', () => {
       turns++
       return due
     }
-    const pauses = { everyMs: 1, whenIdleMs: 2, news, rest: { afterMs: 20, forMs: 60_000 } }
+    const pauses = { everyMs: 1, whenIdleMs: 2, notifications, rest: { afterMs: 20, forMs: 60_000 } }
     const job = repeat('j', pauses, work, silentIncidents)
     const resting = async (): Promise<number> => {
       for (let before = -1; before !== turns; await sleep(50)) before = turns
@@ -73,7 +73,7 @@ suite('a repeating job', () => {
     tell()
     await until('it looks as often again', () => turns >= first + 10)
     await resting()
-    // Something will have to be done at a time that is known, though nobody will tell of it.
+    // Work becomes due at a known time, without a notification.
     due = 1
     const second = turns
     tell()
@@ -84,10 +84,10 @@ suite('a repeating job', () => {
     assert.equal(listeners.size, 0)
   })
 
-  test('told of a write it ends no pause that is none of its rest', async () => {
+  test('a notification does not end a pause other than its rest', async () => {
     let turns = 0
     let tell = () => {}
-    const news: WriteNews = {
+    const notifications: WriteNotifications = {
       follow(listener) {
         tell = listener
         return { end() {} }
@@ -97,7 +97,7 @@ suite('a repeating job', () => {
       turns++
       return false
     }
-    const job = repeat('j', { everyMs: 60_000, whenIdleMs: 60_000, news }, work, silentIncidents)
+    const job = repeat('j', { everyMs: 60_000, whenIdleMs: 60_000, notifications }, work, silentIncidents)
     await until('it was called', () => turns === 1)
     for (let i = 0; i < 5; i++) {
       tell()

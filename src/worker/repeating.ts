@@ -1,26 +1,26 @@
-import type { Incidents } from '../incidents.ts'
-import type { WriteNews } from '../write-news.ts'
+import type { Incidents } from '../platform/incidents.ts'
+import type { WriteNotifications } from '../platform/write-notifications.ts'
 
-/** A background job that runs again and again, never twice at once, and can be ended in an orderly way. */
+/** A background job that runs repeatedly, never twice at once, and can be stopped in an orderly way. */
 export interface Repeating {
   /** Ends the pause before the next turn, unless that pause follows a failure. */
   wake(): void
   stop(): Promise<void>
 }
 
-/** How long a job waits for its next turn, and how long where the last ones had nothing to do. */
+/** How long a job waits for its next turn, and how long if the last turns had nothing to do. */
 interface Pauses {
   readonly everyMs: number
   readonly whenIdleMs: number
-  /** Where all that it could find is told, a job that has found nothing for a while rests, and looks now and then. */
-  readonly news?: WriteNews | null
+  /** If every change is notified, a job that has found nothing for a while rests, and only looks now and then. */
+  readonly notifications?: WriteNotifications | null
   readonly rest?: typeof restOfAll
 }
 
 /**
- * Runs `work` now and then every `everyMs`. `work` returns whether there is more to do at once, and is then called again
- * after letting others go first; or in how many milliseconds there is at the latest, whatever is told. A failure is
- * reported and the next turn tries again.
+ * Runs `work` now and then every `everyMs`. `work` returns whether there is more to do at once, and is then called
+ * again after others had their turn. It may instead return the milliseconds until there is more to do, which apply
+ * without a notification. A failure is reported and the next turn tries again.
  */
 export function repeat(
   name: string,
@@ -28,8 +28,8 @@ export function repeat(
   work: () => Promise<boolean | number>,
   incidents: Incidents,
 ): Repeating {
-  const asked: Pauses = typeof pauses === 'number' ? { everyMs: pauses, whenIdleMs: pauses } : pauses
-  const { everyMs, whenIdleMs, news = null, rest = restOfAll } = asked
+  const chosen: Pauses = typeof pauses === 'number' ? { everyMs: pauses, whenIdleMs: pauses } : pauses
+  const { everyMs, whenIdleMs, notifications = null, rest = restOfAll } = chosen
   let stopped = false
   let endPause: () => void = () => {}
   let woken = false
@@ -41,10 +41,10 @@ export function repeat(
     stirredAt = performance.now()
     idleTurns = 0
   }
-  /** As long as a job may wait for its next turn. */
+  /** How long the job waits for its next turn. */
   const pause = (): number => {
     if (idleTurns < idleTurnsMin) return everyMs
-    rests = news !== null && performance.now() - stirredAt >= rest.afterMs
+    rests = notifications !== null && performance.now() - stirredAt >= rest.afterMs
     return rests ? rest.forMs : whenIdleMs
   }
   const turn = async (): Promise<void> => {
@@ -77,9 +77,9 @@ export function repeat(
     }
   }
   const running = turn()
-  const following = news?.follow(() => {
+  const following = notifications?.follow(() => {
     stirred()
-    // Under load it would be told without end: a job that does not rest keeps its pace.
+    // Under load notifications never stop, so a job that does not rest keeps its pace.
     if (rests && failures === 0) endPause()
   })
   return {
@@ -97,19 +97,19 @@ export function repeat(
   }
 }
 
-/** What has just happened is often followed by more. */
+/** More work often follows soon. */
 const idleTurnsMin = 10
 
-/** It begins later than the lease of a worker that died ends: what time alone does to that is found before. */
+/** Resting starts later than the lease of an exited worker expires, so changes by time alone are found first. */
 const restOfAll = { afterMs: 15_000, forMs: 30_000 }
 
-/** Between two portions of one job: writers that wait get their turn. */
+/** Between two portions of one job, so that waiting writers get their turn. */
 const breathMs = 5
 
-/** So that what a provider missed while it was down is made up soon after it is back. */
+/** Short enough to catch up soon after a provider is back. */
 const pauseMaxMs = 10_000
 
-/** After a failure the pauses grow, whoever wakes the job. */
+/** After a failure the pauses grow, even if the job is woken. */
 function pauseMs(busy: boolean, everyMs: number, failures: number): number {
   if (failures > 0) return Math.min(pauseMaxMs, Math.max(everyMs, breathMs) * 2 ** Math.min(failures, 10))
   return busy ? breathMs : everyMs

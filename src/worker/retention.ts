@@ -1,31 +1,33 @@
-import { newId } from '../ids.ts'
-import type { Incidents } from '../incidents.ts'
 import type { ErasureStore } from '../operator/erasure-store.ts'
+import { type TrustedClock, whileTrusted } from '../operator/trusted-clock.ts'
+import { newId } from '../platform/ids.ts'
+import type { Incidents } from '../platform/incidents.ts'
 import { type Repeating, repeat } from './repeating.ts'
 
-/** One erasure an hour for each dataset at most: what is a day old need not go to the minute. */
+/** At most one erasure per hour and dataset: retention counts in days and need not be exact to the minute. */
 const everyMs = 60 * 60_000
 
-/** Who erases what a dataset has kept for as long as it should. */
+/** The actor of erasures by retention. */
 const retentionActor = 'retention'
 
-/** Begins the erasure of documents that are older than their dataset keeps them; the erasures' own loop does the rest. */
+/** Begins the erasure of documents beyond their dataset's retention; the erasure job does the rest. */
 export function startRetention(
   store: Pick<ErasureStore, 'overdue' | 'begin'>,
   now: () => number,
+  clock: Pick<TrustedClock, 'trusts'>,
   incidents: Incidents,
 ): Repeating {
   return repeat(
     'retention',
     everyMs,
-    async () => {
+    whileTrusted(clock, async () => {
       for (const part of await store.overdue(now())) {
         const selection = { expired: part }
         const rest = { keepTombstones: true, purgeArtifacts: false, mustExist: false }
         await store.begin({ erasureId: newId('ers', now()), selection, ...rest }, { actor: retentionActor, at: now() })
       }
       return false
-    },
+    }),
     incidents,
   )
 }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Embedder } from '../embedding/embedder.ts'
-import { silentIncidents } from '../incidents.ts'
-import type { IndexSource } from '../search/index-source.ts'
+import type { IndexSource } from '../indexing/index-source.ts'
+import { silentIncidents } from '../platform/incidents.ts'
 import { startStandIns } from './stand-ins.ts'
 
 const before = [{ profileId: 'before' } as unknown as Embedder]
@@ -43,7 +43,7 @@ test('profiles from before stand in until the new one has every vector that wait
   await standIns.stop()
 })
 
-test('where there is nothing from before, nobody looks', async () => {
+test('without earlier profiles it does not look', async () => {
   const standIns = startStandIns({} as IndexSource, 'new', [], async () => {}, silentIncidents)
   assert.deepEqual(standIns.now(), [])
   await standIns.stop()

@@ -1,19 +1,19 @@
 import type { Embedder } from '../embedding/embedder.ts'
-import type { Incidents } from '../incidents.ts'
-import type { IndexSource } from '../search/index-source.ts'
+import type { IndexSource } from '../indexing/index-source.ts'
+import type { Incidents } from '../platform/incidents.ts'
 import { repeat } from './repeating.ts'
 
 const lookEveryMs = 2000
 
 export interface StandIns {
-  /** Those that answer for the default profile where it has no vectors yet. */
+  /** The embedders that answer for the default profile while it has no vectors. */
   now(): readonly Embedder[]
   stop(): Promise<void>
 }
 
 /**
- * After the model was changed the profiles from before answer, until the new default one has every vector that waited for
- * it. That is looked for until it is so for the first time: what comes in later waits as it always does.
+ * After a change of model, the earlier profiles answer until the new default one has every vector that was waiting.
+ * This is checked until it is true for the first time; later documents wait as usual.
  */
 export function startStandIns(
   source: IndexSource,

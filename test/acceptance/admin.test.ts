@@ -244,13 +244,13 @@ test('what is replaced whole: made from the state that If-Match names, or 412 an
     assert.equal((await put(path, after, `W/${changed}`, method)).status, 200, 'a proxy may have weakened it')
     assert.equal((await put(path, ours, null, method)).status, 200, 'without the header the last one wins')
   }
-  // What is made from one state at once is made once.
+  // Several concurrent changes start from one state. Only one succeeds.
   const seen = tagOf(await server.admin('GET', application))
   const answers = await Promise.all(
     ['d', 'e', 'f', 'g'].map((id) => put(`${application}/entitlements`, entries(id), seen)),
   )
   assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 412, 412, 412])
-  // Anything else of the application counts as well: its answer is one.
+  // The answer also has the application's other fields, so a change of those counts too.
   await server.mustAdmin('PATCH', application, { name: 'Renamed' })
   await expectError(
     server,

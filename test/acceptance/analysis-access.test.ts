@@ -41,6 +41,61 @@ suite('what an application may analyse', () => {
     await expectError(world.server, await world.post(world.request(), key), 403, 'analysis_forbidden')
   })
 
+  test('while it is off, every route is refused; once it is on again, everything is back', async () => {
+    const { key, applicationId } = await world.application([{ datasets: ['news'] }])
+    const run = await world.succeeded({}, key)
+    const [artifact] = await world.artifacts(run.run_id, key)
+    const subscription = world.request({ name: 'Graph', execution_mode: 'scheduled' })
+    const made = await world.server.consumer(key, 'POST', '/v1/analysis/subscriptions', subscription)
+    assert.equal(made.status, 201, made.text)
+    const ids: Record<string, string> = {
+      run_id: run.run_id,
+      artifact_id: artifact!.artifact_id,
+      subscription_id: made.body.subscription_id,
+    }
+    const { paths } = (await world.server.call('GET', '/openapi.json')).body
+    const routes = Object.keys(paths)
+      .filter((path) => path.startsWith('/v1/analysis'))
+      .flatMap((path) => Object.keys(paths[path]).map((method) => ({ path, method })))
+    assert.ok(routes.length >= 12, `${routes.length} routes`)
+    const bodies: Record<string, object> = {
+      '/v1/analysis/runs': world.request(),
+      '/v1/analysis/subscriptions': subscription,
+    }
+    const ask = (method: string, path: string) =>
+      world.server.consumer(
+        key,
+        method.toUpperCase(),
+        path.replace(/\{(\w+)\}/g, (_, name: string) => ids[name]!),
+        method === 'post' ? bodies[path] : undefined,
+      )
+    const readable = routes.filter(({ method }) => method === 'get')
+    const readAll = async () => {
+      const answers = await Promise.all(readable.map(({ method, path }) => ask(method, path)))
+      return answers.map(({ asked, status, text }) => ({
+        asked,
+        status,
+        text: text.replace(/"next_cursor":"[^"]*"/, ''),
+      }))
+    }
+    const before = await readAll()
+    for (const { asked, status } of before) assert.equal(status, 200, asked!.path)
+
+    await world.setPolicy(applicationId, { analysis_enabled: false })
+    for (const { method, path } of routes) {
+      await expectError(world.server, await ask(method, path), 403, 'analysis_forbidden')
+      assert.match(paths[path][method].responses['403'].description, /analysis_forbidden/, `${method} ${path}`)
+    }
+    for (const headers of [{ range: 'bytes=0-3' }, { 'if-none-match': '*' }]) {
+      const options = { headers: { ...headers, authorization: `Bearer ${key}` } }
+      const file = await world.server.call('GET', world.fileUrl(run.run_id, artifact!.artifact_id).pathname, options)
+      await expectError(world.server, file, 403, 'analysis_forbidden')
+    }
+
+    await world.setPolicy(applicationId, { analysis_enabled: true })
+    assert.deepEqual(await readAll(), before)
+  })
+
   test('a named dataset, platform, language or region outside the entitlements is refused', async () => {
     const entry = { datasets: ['news'], platforms: ['rss'], languages: ['en'], regions: ['gb'] }
     const { key } = await world.application([entry])
@@ -187,7 +242,7 @@ suite('types of analysis that the policy names', () => {
     assert.equal(one[0]!.checksum, two[0]!.checksum)
     assert.equal((await rollup(key, { by: ['platform'] })).rows[1]!.score_sum, 105)
 
-    // The types that are not named: the others, whichever they are.
+    // The other types, which the policy does not name.
     const graph = await world.ended((await world.create({}, key)).run_id, key)
     assert.deepEqual([graph.status, graph.error?.code], ['failed', 'analysis_type_not_executed'])
     await world.setPolicy(applicationId, types('feature_rollup', 'knn_graph'))
@@ -302,7 +357,7 @@ suite('types of analysis that the policy names', () => {
     }
     const withoutTitles = await clustersFor('body')
     assert.equal(withoutTitles.clusters.length, 2)
-    // Where the chunks are does not turn on titles: the same file from the same input. The words do.
+    // Titles do not affect where chunks are: the same input gives the same file. They do affect the words.
     assert.equal(withoutTitles.checksums[0], checksums[0])
     assert.notEqual(withoutTitles.checksums[1], checksums[1])
     for (const { words } of withoutTitles.clusters) assert.ok(!words.includes('wreckage'), words.join(' '))
@@ -346,8 +401,9 @@ suite('types of analysis that the policy names', () => {
       { platforms: ['rss'], fields: ['metadata', 'facts'] },
       { platforms: ['blog'], fields: ['metrics'] },
     )
-    // By tag there is nothing but what the entry with metadata opens.
-    const tags = await rollup(key, { by: ['tag', 'classification'] })
+    // By tag there are only values that the entry with metadata opens.
+    const tags = await rollup(key, { by: ['tag', 'classification', 'tag', 'tag', 'classification'] })
+    assert.deepEqual(tags.run.parameters, { by: ['tag', 'classification'], bucket: null })
     assert.deepEqual(
       tags.rows.map((row) => [row.tag, row.classification, row.documents, row.authors, row.score_count]),
       [
@@ -455,10 +511,6 @@ suite('subscriptions', () => {
     const { key, applicationId } = await world.application([{ datasets: ['news'] }])
     const { subscription_id: id } = (await call(key, 'POST', '', request())).body
     const status = async () => (await call(key, 'GET')).body.subscriptions[0].status
-    await world.setPolicy(applicationId, { analysis_enabled: false })
-    assert.equal(await status(), 'disabled')
-    await expectError(world.server, await call(key, 'POST', `/${id}/resume`), 403, 'analysis_forbidden')
-    await world.setPolicy(applicationId, { analysis_enabled: true })
     assert.equal(await status(), 'active')
     await world.setEntitlements(applicationId, [{ datasets: ['news'], languages: ['de'] }])
     assert.equal(await status(), 'reconciliation_required')
@@ -521,7 +573,7 @@ suite('subscriptions', () => {
       assert.deepEqual(later.runs, [])
 
       await world.put(documentOf('s-2'))
-      // As if the half minute in which more may come had gone by.
+      // As if the half minute in which more changes may come had passed.
       await operate(world.server, 'update event set ingested_at = ingested_at - 30000')
       const second = await nextRun(id, later.next_cursor)
       assert.deepEqual(
@@ -536,7 +588,7 @@ suite('subscriptions', () => {
     test('scheduled: one at once, another when an interval is over, none while it is paused', async () => {
       const id = await make(rollup({ interval_seconds: 60 }))
       const first = await nextRun(id)
-      // As if it had been created so long ago that an interval was over just after that run.
+      // As if it had been created so early that an interval ended just after that run.
       const createdAt = Date.parse(first.run.created_at) + 1 - 60_000
       await call(key, 'POST', `/${id}/pause`)
       await operate(
@@ -607,7 +659,7 @@ suite('subscriptions', () => {
       )
       assert.equal(new Set(ids).size, 2)
 
-      // Paused until all of it has vectors, however long that takes.
+      // Paused until every chunk has its vector, however long that takes.
       await call(key, 'POST', `/${id}/pause`)
       await world.put(...stories(2), ...stories(1).map((one) => ({ ...one, body: `${one.body} again` })))
       await operate(world.server, 'update event set ingested_at = ingested_at - 30000')

@@ -9,7 +9,7 @@ import { expectError } from './expect-error.ts'
 import type { Answer } from './harness.ts'
 import { runDoesNotBegin, runsBegin } from './store-surgery.ts'
 
-/** Long texts make many chunks, and many neighbours of many chunks make a run that can be caught while it runs. */
+/** Long texts make many chunks, and many neighbours for each make a run that can be observed while it runs. */
 const chunksWanted = 1000
 const long = { parameters: { k: 100 } }
 
@@ -29,20 +29,22 @@ suite('the life of a run', () => {
     }
   })
 
-  const files = () => readdirSync(join(world.server.dataDir, 'artifacts'))
+  const files = () => readdirSync(join(world.server.dataDir, 'artifacts')).filter((name) => name !== 'removals')
   const cancel = (runId: string) => world.server.consumer(world.key, 'POST', `/v1/analysis/runs/${runId}/cancel`)
-  /** The server has no other, because its embedding model is elsewhere. */
+  /** The server has no other child processes, because its embedding model runs elsewhere. */
   const processesOfRuns = () =>
     readdirSync(`/proc/${world.server.pid}/task`).flatMap((thread) =>
       readFileSync(`/proc/${world.server.pid}/task/${thread}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
     )
 
-  /** A run that stays in the midst of its work, with a file begun, for as long as a test needs: its process is stopped. */
+  /**
+   * Creates a run whose process is stopped in the middle of its work, with a partial file, for as long as a test needs.
+   */
   async function held(key: string = world.key): Promise<string> {
     for (;;) {
       const { run_id: runId } = await world.create(long, key)
       const status = async () => (await world.read(runId, key)).status
-      // One is worked on at a time: when it runs, nothing is left of those before.
+      // One run is worked on at a time, so earlier ones have ended when it runs.
       await until('it runs', async () => ['running', 'succeeded'].includes(await status()))
       const isBegun = () => files().some((name) => name.endsWith('.partial'))
       await until('its file is begun', async () => isBegun() || (await status()) === 'succeeded')
@@ -63,7 +65,7 @@ suite('the life of a run', () => {
     assert.deepEqual(await world.artifacts(runId), [])
     const again = await cancel(runId)
     assert.deepEqual([again.status, again.body], [200, answer.body])
-    // The worker is free for the next one.
+    // The worker is free for the next run.
     assert.equal((await world.ended((await world.create(short)).run_id)).status, 'succeeded')
     assert.equal((await world.read(runId)).status, 'cancelled')
   })
@@ -100,7 +102,7 @@ suite('the life of a run', () => {
     ])
     assert.equal((await world.read(first, key)).status, 'running')
     assert.equal((await world.server.admin('DELETE', `${path}?force=true`)).status, 204)
-    // The worker is free for the next one, which would have had to wait.
+    // The worker is free for the next run, which would otherwise have to wait.
     assert.equal((await world.ended((await world.create(short)).run_id)).status, 'succeeded')
     await until('nothing is left of them', async () => files().length === before.length + 1)
   })
@@ -172,16 +174,17 @@ suite('the life of a run', () => {
     assert.equal((await world.read(first)).status, 'running', 'the runs behind it must still be waiting')
     await cancel(first)
 
-    for (const [run, key] of [
-      [lost, losing.key],
-      [off, disabled.key],
-    ] as const) {
+    const assertFailed = async (run: { run_id: string }, key: string): Promise<void> => {
       const ended = await world.ended(run.run_id, key)
       assert.deepEqual([ended.status, ended.error!.code], ['failed', 'entitlement_changed'])
     }
+    await assertFailed(lost, losing.key)
     assert.equal((await world.ended(partly.run_id, narrowed.key)).status, 'succeeded')
     assert.equal((await world.edges(partly.run_id, narrowed.key)).length, 2)
     await world.ended(wide.run_id, widened.key)
+    // The run started before that one. While analysis is off, its application cannot read it.
+    await world.setPolicy(disabled.applicationId, { analysis_enabled: true })
+    await assertFailed(off, disabled.key)
     assert.equal((await world.edges(wide.run_id, widened.key)).length, 2)
   })
 
@@ -191,7 +194,7 @@ suite('the life of a run', () => {
     assert.equal((await world.ended(runId)).status, 'succeeded')
   })
 
-  /** One kill finds a run in every state; what is left of a dead process is taken up when its lease has run out. */
+  /** One kill meets runs in every state. The work of a dead process is taken over when its lease has expired. */
   suite('kill -9', () => {
     let cancelled: string
     let subscription: string

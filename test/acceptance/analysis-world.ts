@@ -7,7 +7,7 @@ import { fakeProfile } from './fake-embedding.ts'
 import type { Answer } from './harness.ts'
 import { type SearchWorld, startWorld } from './search-world.ts'
 
-/** What the tests of analysis stand on: documents whose vectors are known, and an application that may analyse them. */
+/** The world of the analysis tests: documents with known vectors, and an application that may analyse them. */
 export interface RunBody {
   readonly run_id: string
   readonly subscription_id: string | null
@@ -67,7 +67,7 @@ export class AnalysisWorld {
     return this.search.server
   }
 
-  /** A request for a graph of everything in `news`, changed by what the test is about. */
+  /** A request for a graph of everything in `news`, with the changes that the test needs. */
   request(changes: Record<string, unknown> = {}): Record<string, unknown> {
     return {
       analysis_type: 'knn_graph',
@@ -93,13 +93,13 @@ export class AnalysisWorld {
     return answer.body
   }
 
-  /** The run when it has ended. */
+  /** Waits until the run has ended, and returns it. */
   async ended(runId: string, key: string = this.key): Promise<RunBody> {
     await until(`run ${runId} ends`, async () => terminal.includes((await this.read(runId, key)).status))
     return this.read(runId, key)
   }
 
-  /** A run of another type from its creation to its success. */
+  /** Creates a run of another type and waits for its success. */
   async succeeded(changes: Record<string, unknown>, key: string = this.key): Promise<RunBody> {
     const run = await this.ended((await this.create(changes, key)).run_id, key)
     assert.deepEqual([run.status, run.progress], ['succeeded', 1], JSON.stringify(run))
@@ -108,7 +108,7 @@ export class AnalysisWorld {
     return run
   }
 
-  /** A graph from its creation to its success. */
+  /** Creates a graph and waits for its success. */
   async graph(changes: Record<string, unknown> = {}, key: string = this.key): Promise<Edge[]> {
     return this.edges((await this.succeeded(changes, key)).run_id, key)
   }
@@ -134,7 +134,7 @@ export class AnalysisWorld {
     return this.table<Edge>(runId, 'edges', key)
   }
 
-  /** Read as data tools do: by ranges over HTTP. */
+  /** Reads the file as data tools do: by ranges over HTTP. */
   async table<Row>(runId: string, name: string, key: string = this.key): Promise<Row[]> {
     const artifact = (await this.artifacts(runId, key)).find((one) => one.name === name)
     const file = await asyncBufferFromUrl({

@@ -13,7 +13,7 @@ import { freshFolder } from './harness.ts'
 
 const words = ['tide', 'harbour', 'moon', 'salt', 'rope', 'gull', 'mast', 'anchor', 'storm', 'pilot']
 
-/** A text from a number: some words, oftener or rarer. */
+/** A text that follows from a number: some words, with different frequencies. */
 const textOf = (i: number): string =>
   words.flatMap((word, at) => Array<string>((i * (at + 3) + at * at) % 4).fill(word)).join(' ') || 'nothing'
 
@@ -61,7 +61,7 @@ suite('analysis runs', () => {
       assert.equal(own.length, expected.length)
       for (const [i, edge] of own.entries()) {
         const real = cosine(vectors.get(source)!, vectors.get(edge.target_document_id)!)
-        // The service keeps vectors as 32-bit numbers.
+        // The service stores vectors as 32-bit numbers.
         assert.ok(Math.abs(edge.similarity - real) < 1e-6, JSON.stringify(edge))
         assert.ok(Math.abs(edge.similarity - expected[i]!) < 1e-6, JSON.stringify(edge))
         const before = own[i - 1]
@@ -125,6 +125,20 @@ suite('analysis runs', () => {
     assert.equal(checksums[0], checksums[1])
   })
 
+  test('a cut-off of a clock that is up to a minute ahead is now, a later one is refused', async () => {
+    const ahead = (ms: number) => new Date(Date.now() + ms).toISOString()
+    for (const ms of [200, 40_000]) {
+      const asked = ahead(ms)
+      const { input_cutoff_at, created_at } = await world.create({ input_cutoff_at: asked })
+      assert.equal(input_cutoff_at, Date.parse(created_at) < Date.parse(asked) ? created_at : asked)
+    }
+    const answer = await world.post(world.request({ input_cutoff_at: ahead(90_000) }))
+    await expectError(world.server, answer, 400, 'invalid_analysis_request')
+    assert.deepEqual(answer.body.details, [
+      { path: 'input_cutoff_at', message: 'must not be more than 60 seconds in the future' },
+    ])
+  })
+
   test('k is 30 unless said otherwise; min_similarity leaves edges out', async () => {
     const edges = await world.graph()
     assert.equal(Math.max(...edges.map(({ rank }) => rank)), 30)
@@ -145,6 +159,20 @@ suite('analysis runs', () => {
     assert.equal((await world.graph({ input_scope: { ...forum, ...past } })).length, 0)
     const published = { published_from: '2020-01-01T00:00:00Z' }
     assert.equal((await world.graph({ input_scope: { ...forum, ...published } })).length, 0)
+  })
+
+  test('a value that a list has again counts once, and is given back once', async () => {
+    const scope = {
+      dataset_ids: ['forum'],
+      source_platforms: ['rss'],
+      languages: ['de', 'en'],
+      content_types: ['post', 'article'],
+      regions: ['DE'],
+      subject_types: ['chunk'],
+    }
+    const again = Object.fromEntries(Object.entries(scope).map(([name, list]) => [name, [...list, ...list]]))
+    const { run_id: id } = await world.create({ input_scope: again })
+    assert.deepEqual((await world.ended(id)).input_scope, scope)
   })
 
   test('what came in after the cut-off is left out: new documents, and new versions of old ones', async () => {

@@ -8,9 +8,9 @@ import { documentOf, send } from './content.ts'
 import { freshFolder, startServer, startTidemark, tidemark } from './harness.ts'
 
 suite('kill -9 of a backup and of a restore', () => {
-  /** Milliseconds after a command has begun to write: from at once to, on most machines, after its end. */
+  /** Milliseconds after a command has started to write: from at once to, on most machines, after its end. */
   const delays = [0, 10, 40, 160]
-  /** Instances that hold enough to take a while: one dataset and one token each. */
+  /** Instances with enough content to take a while: one dataset and one token each. */
   const make = async (dataset: string) => {
     const env = { TIDEMARK_ADMIN_TOKEN: '', TIDEMARK_LOG_LEVEL: 'warn' }
     const server = await startServer({ env })
@@ -32,7 +32,7 @@ suite('kill -9 of a backup and of a restore', () => {
     older = await make('older')
     newer = await make('newer')
   })
-  /** Looked for every millisecond, and not all the time: that would take the processor from the command. */
+  /** Polls every millisecond, because a busy loop would take the processor from the command. */
   const begun = async (folder: string, name: RegExp): Promise<void> => {
     while (!readdirSync(folder).some((one) => name.test(one))) await delay(1)
   }
@@ -47,7 +47,7 @@ suite('kill -9 of a backup and of a restore', () => {
       await command.ended
       for (const name of readdirSync(into)) {
         const { code, stderr } = await tidemark(['restore', join(into, name)], { dataDir: absentFolder() })
-        // Between its last file and its name it is whole, too.
+        // Between its last file and its final name, the backup is complete too.
         if (code !== 0 && name.endsWith('.partial')) assert.match(stderr, /is not a backup/)
         else assert.equal(code, 0, stderr)
       }

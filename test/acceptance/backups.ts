@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
-import { readdirSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { until } from '../support/until.ts'
 import { freshFolder, type TestServer, tidemark } from './harness.ts'
 
-/** What the tests of backups share: a folder that does not exist yet. */
+/** A folder that does not exist yet. */
 export const absentFolder = (): string => join(freshFolder(), 'data')
 
 export async function backedUp(server: TestServer, into: string = freshFolder()): Promise<string> {
@@ -19,4 +20,16 @@ export async function restored(from: string, dataDir: string, ...options: string
   const { code, stdout, stderr } = await tidemark(['restore', from, ...options], { dataDir })
   assert.equal(code, 0, stderr)
   assert.match(stdout, /documents and \d+ events of .* are in /)
+}
+
+/**
+ * Waits for the mark beside the store, which is written about a second after the store. A loss before that may go
+ * unnoticed.
+ */
+export async function markedThrough(server: TestServer, sequence: number): Promise<void> {
+  const path = join(server.dataDir, 'history.json')
+  await until(
+    `event ${sequence} is marked`,
+    async () => existsSync(path) && JSON.parse(readFileSync(path, 'utf8')).lastEvent?.sequence === sequence,
+  )
 }

@@ -76,7 +76,7 @@ suite('what an application may list', () => {
       title: ['title'],
       body: [],
       author: ['author'],
-      metadata: ['author', 'tags', 'topics'],
+      metadata: ['author', 'tags', 'thumbnail_url', 'topics'],
       facts: ['classifications'],
       metrics: ['score'],
     }
@@ -125,7 +125,7 @@ suite('what an application may list', () => {
   })
 
   test('an entry that does not take part adds no field', async () => {
-    // With a tag filter only the second entry takes part, so the score of the first is not shown.
+    // With a tag filter only the second entry applies, so the score that the first one opens is not shown.
     const key = await catalog.keyFor(
       { datasets: [news], fields: ['metrics'] },
       { datasets: [news], fields: ['metadata'] },

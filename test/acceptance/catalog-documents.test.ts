@@ -7,7 +7,7 @@ const news = 'documents-news'
 const hiddenDataset = 'documents-hidden'
 const documentOf = documentsOf(news)
 
-/** The reads that the change feed points to, cut to what each application is entitled to. */
+/** The reads that follow the change feed, limited to the entitlements of each application. */
 describe('document reads', () => {
   let server: TestServer
   let collector: string
@@ -32,6 +32,7 @@ describe('document reads', () => {
       collector,
       documentOf('one', {
         url: 'https://example.com/one',
+        thumbnail_url: 'https://example.com/one.png',
         content_type: 'article',
         language: 'en',
         region: 'GB',
@@ -67,6 +68,7 @@ describe('document reads', () => {
       source_platform: 'rss',
       external_id: 'one',
       url: 'https://example.com/one',
+      thumbnail_url: 'https://example.com/one.png',
       title: 'Title of one',
       content_type: 'article',
       language: 'en',
@@ -99,7 +101,7 @@ describe('document reads', () => {
       title: ['title'],
       body: [],
       author: ['author'],
-      metadata: ['author', 'topics', 'tags'],
+      metadata: ['thumbnail_url', 'author', 'topics', 'tags'],
       facts: ['classifications'],
       metrics: ['score'],
     }
@@ -145,7 +147,7 @@ describe('document reads', () => {
     const other = (await get(key, german.document_id)).body
     assert.equal('title' in other, false)
     assert.equal(other.score, 1)
-    // `body` is granted somewhere, but by no entry that matches this document.
+    // An entry grants `body`, but no entry that matches this document.
     assert.equal((await get(key, one.document_id, '/content')).status, 404)
   })
 
@@ -205,7 +207,7 @@ describe('document reads', () => {
       language: 'fr',
     })
     assert.ok(Date.parse(firstAt) <= Date.parse(current.created_at))
-    for (const version of [one.version_id!, `ver_${'0'.repeat(26)}`, 'nonsense', '']) {
+    for (const version of [one.version_id!, `ver_${'0'.repeat(26)}`, 'nonsense']) {
       const answer = await get(all, first.document_id, `/content?version_id=${version}`)
       assert.equal(answer.status, 404, version)
       assert.equal(answer.body.code, 'version_not_found')
@@ -296,6 +298,7 @@ describe('document reads', () => {
       [ids[1], ids[0]],
     )
     assert.deepEqual(mixed.body.missing, [unknown, 'nonsense'])
+    assert.equal((await batch(all, [...ids, ...ids])).body.documents.length, 200)
     for (const bad of [[], [...ids, unknown], undefined, 'x', [5], ['']]) {
       const answer = await batch(all, bad)
       assert.equal(answer.status, 400, JSON.stringify(bad)?.slice(0, 40))
@@ -306,7 +309,13 @@ describe('document reads', () => {
   })
 
   test('unknown parameters are refused', async () => {
-    for (const rest of ['?fields=title', '/content?version=1', '/content?version_id=a&version_id=b']) {
+    for (const rest of [
+      '?fields=title',
+      '/content?version=1',
+      '/content?version_id=',
+      '/versions?cursor=',
+      '/content?version_id=a&version_id=b',
+    ]) {
       const answer = await get(all, one.document_id, rest)
       assert.equal(answer.status, 400, rest)
       assert.equal(answer.body.code, 'invalid_document_query')

@@ -55,6 +55,7 @@ suite('what a listing matches', () => {
       source_platform: 'rss',
       external_id: 'whole',
       url: 'https://a.example/whole',
+      thumbnail_url: null,
       title: 'Title of whole',
       content_type: 'whole-type',
       language: 'en',

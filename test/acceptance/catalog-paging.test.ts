@@ -95,7 +95,7 @@ suite('pages of a listing', () => {
     for (const change of changes) await catalog.refused({ ...base, ...change, cursor }, 'cursor')
     const { tags: _tags, ...withoutTags } = base
     await catalog.refused({ ...withoutTags, cursor }, 'cursor')
-    // The default said aloud is no change.
+    // Sending the default explicitly is no change.
     assert.equal((await catalog.list({ ...base, include_snapshot: false, cursor })).documents.length, 5)
   })
 

@@ -14,7 +14,7 @@ suite('bad input of the catalog is 400 with the parameter named', () => {
     catalog = await Catalog.start(datasets)
   })
 
-  /** The raw query string, for what a well-behaved client never sends. */
+  /** The raw query string, for requests that a well-behaved client never sends. */
   async function refusedQuery(query: string, at: string, path = browsePath): Promise<void> {
     const answer = await catalog.server.consumer(catalog.key, 'GET', `${path}?${query}`)
     await expectError(catalog.server, answer, 400, 'invalid_document_query')
@@ -64,8 +64,32 @@ suite('bad input of the catalog is 400 with the parameter named', () => {
     const lists = ['source_platforms', 'topics', 'tags', 'classification_codes', 'content_types']
     for (const name of lists) {
       for (const value of ['', ',', 'a,', ',a', 'a,,b']) await catalog.refused({ [name]: value }, name)
-      const many = Array.from({ length: 201 }, (_, i) => `v${i}`).join(',')
-      await catalog.refused({ [name]: many }, name)
+      const many = (count: number) => Array.from({ length: count }, (_, i) => `v${i}`).join(',')
+      assert.equal((await catalog.get(browsePath, { [name]: many(200) })).status, 200)
+      await catalog.refused({ [name]: many(201) }, name)
+      await catalog.refused({ [name]: many(300) }, name)
+      await catalog.refused({ [name]: 'x'.repeat(16_385) }, name)
+    }
+    // The limit counts bytes of all lists together. A Chinese character has three bytes.
+    const half = '海'.repeat(2730)
+    assert.equal((await catalog.get(browsePath, { topics: half, tags: half })).status, 200)
+    await catalog.refused({ topics: half, tags: `${half},tide` }, 'tags')
+    await catalog.refused({ topics: half, tags: `${half},tide` }, 'tags', { path: `${userPath}/documents` })
+  })
+
+  test('what is bounded is documented', async () => {
+    const { paths } = (await catalog.server.call('GET', '/openapi.json')).body
+    for (const [path, names] of [
+      [browsePath, ['source_platforms', 'topics', 'tags', 'classification_codes', 'content_types']],
+      ['/v1/users/{platform}/{external_author_id}/documents', ['topics', 'tags']],
+      ['/v1/changes', ['event_type', 'dataset_id', 'source_platform']],
+      ['/v1/export', ['dataset_id', 'source_platform']],
+    ] as const) {
+      for (const name of names) {
+        const parameters: { name: string; description: string }[] = paths[path].get.parameters
+        const { description } = parameters.find((one) => one.name === name)!
+        assert.match(description, /at most 200 values.*16384 bytes/, `${path} ${name}`)
+      }
     }
   })
 
@@ -127,6 +151,8 @@ suite('bad input of the catalog is 400 with the parameter named', () => {
     }
     await catalog.refused({ query: '' }, 'query')
     await catalog.refused({ query: 'x'.repeat(4097) }, 'query')
+    await catalog.refused({ query: '海'.repeat(4097) }, 'query')
+    assert.equal((await catalog.get(browsePath, { query: '海'.repeat(4096) })).status, 200)
     await catalog.refused({ dataset_id: '' }, 'dataset_id')
   })
 

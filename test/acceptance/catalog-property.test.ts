@@ -8,13 +8,13 @@ const datasets = datasetsOf('property')
 const { news, forum } = datasets
 
 /**
- * Listings while others write. Whatever is written meanwhile, a document that was there before the first page and after
- * the last, and matched throughout, is found exactly once. The rules are stated here a second time, on what was sent.
+ * Listings while others write. A document that existed before the first page and after the last, and matched all the
+ * time, is found exactly once. The test states the rules a second time, on the sent documents.
  */
 const names = ['a', 'b', 'c', 'd'] as const
 const some = fc.uniqueArray(fc.constantFrom(...names), { minLength: 1, maxLength: 2 })
 const maybe = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined, freq: 2 })
-/** Few conditions at a time: many together match nothing. */
+/** Few conditions at a time, because many together match nothing. */
 const seldom = <T>(value: fc.Arbitrary<T>) =>
   fc.oneof({ weight: 6, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: value })
 const time = fc.integer({ min: 0, max: 9 })
@@ -123,7 +123,7 @@ function matches(of: Filter, one: State): boolean {
 
 suite('listings under concurrent writes', () => {
   let catalog: Catalog
-  /** Every state a document has been in since a listing began; the last one is the present. */
+  /** Every state of a document since a listing began. The last one is the current state. */
   const known = new Map<string, { id: string; states: State[] }>()
   let next = 0
 
@@ -133,11 +133,11 @@ suite('listings under concurrent writes', () => {
     states.forEach((one, i) => {
       const again = there.length > 0 && i < update.length ? there[update[i]! % there.length] : undefined
       const before = again === undefined ? undefined : known.get(again)!.states.at(-1)!
-      // Dataset and platform are part of what a document is.
+      // Dataset and platform are part of a document's identity.
       if (again !== undefined) batch.set(again, { ...one, dataset: before!.dataset, platform: before!.platform })
       else batch.set(`x${next++}`, one)
     })
-    // Known from before it is sent: a listing may see it as soon as it is on its way.
+    // Recorded before it is sent, because a listing may see it as soon as it is on its way.
     for (const [name, one] of batch) known.get(name)?.states.push(one)
     const results = await send(
       catalog.server,
@@ -179,7 +179,7 @@ suite('listings under concurrent writes', () => {
         })()
         const got: { id: string; at: string }[] = []
         let cursor: string | undefined
-        // A page of one document is slow for long lists: their beginning shows what there is to see.
+        // With one document for each page a long list is slow, so only its first pages are read.
         for (let pages = 0; pages < (limit === 1 ? 8 : 1000); pages++) {
           const page = await catalog.list({ ...parameters, ...(cursor === undefined ? {} : { cursor }) })
           got.push(...page.documents.map(({ document }) => ({ id: document.id, at: document.created_at })))

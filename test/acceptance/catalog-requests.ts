@@ -5,11 +5,11 @@ import { documentOf, type Sent, send } from './content.ts'
 import { expectError } from './expect-error.ts'
 import { type Answer, freshFolder, sharedServer, startServer, type TestServer } from './harness.ts'
 
-/** What the tests of the catalog ask and get, in the words of the API. Everything here speaks HTTP only. */
+/** Requests and answers of the catalog tests, in the terms of the API. Uses only HTTP. */
 export type Parameters = Readonly<Record<string, string | number | boolean>>
 
 export interface Item {
-  // As loosely typed as what JSON.parse gives.
+  // As loosely typed as the result of JSON.parse.
   readonly document: ReturnType<typeof JSON.parse>
   readonly snapshot?: ReturnType<typeof JSON.parse>
 }
@@ -26,7 +26,7 @@ export const dayMs = 86_400_000
 export const iso = (timeMs: number): string => new Date(timeMs).toISOString()
 export const ago = (days: number): string => iso(Date.now() - days * dayMs)
 
-/** A clock that a test sets back for a server while it runs, so that what it takes in is as old as the test needs. */
+/** A clock that a test can set back for a running server, so that ingested documents are as old as the test needs. */
 export class SetBackClock {
   #file = join(freshFolder(), 'back-by-ms')
   readonly env: Readonly<Record<string, string>>
@@ -38,13 +38,13 @@ export class SetBackClock {
   }
 
   backBy(ms: number): void {
-    // Renamed into place: the server must never read a file that is half written.
+    // Renamed into place, because the server must never read a half-written file.
     writeFileSync(`${this.#file}.next`, String(ms))
     renameSync(`${this.#file}.next`, this.#file)
   }
 }
 
-/** Names of two datasets, which no other file has: they share a server. */
+/** The names of two datasets that no other file uses, because the files share a server. */
 export interface Datasets {
   readonly news: string
   readonly forum: string
@@ -55,9 +55,9 @@ export const datasetsOf = (file: string): Datasets => ({ news: `${file}-news`, f
 export class Catalog {
   readonly server: TestServer
   readonly collector: string
-  /** Key of an application that is entitled to both datasets in everything. */
+  /** The key of an application that may read everything in both datasets. */
   readonly key: string
-  /** Of what is sent without a word of its dataset. */
+  /** The dataset of documents that are sent without one. */
   readonly #dataset: string
 
   private constructor(server: TestServer, collector: string, key: string, dataset: string) {
@@ -67,7 +67,7 @@ export class Catalog {
     this.#dataset = dataset
   }
 
-  /** On the shared server, or on one of its own where settings are given. */
+  /** On the shared server, or on a separate one if there are settings. */
   static async start({ news, forum }: Datasets, env?: Readonly<Record<string, string>>): Promise<Catalog> {
     const server = env === undefined ? await sharedServer() : await startServer({ env })
     await server.makeDataset(news)
@@ -77,7 +77,7 @@ export class Catalog {
     return new Catalog(server, collector, key, news)
   }
 
-  /** Sends documents in one batch and gives their ids, in order. Names are external ids. */
+  /** Sends documents in one batch and returns their ids, in order. Names are external ids. */
   async send(documents: Readonly<Record<string, Sent>>): Promise<string[]> {
     const batch = Object.entries(documents).map(([name, fields]) =>
       documentOf(name, { dataset_id: this.#dataset, ...fields }),
@@ -97,7 +97,7 @@ export class Catalog {
     return this.server.consumer(key, 'GET', query.size === 0 ? path : `${path}?${query}`)
   }
 
-  /** One page; anything but 200 is thrown. */
+  /** Returns one page. Throws for any status other than 200. */
   async list(parameters: Parameters = {}, key: string = this.key, path: string = browsePath): Promise<Listing> {
     const answer = await this.get(path, parameters, key)
     assert.equal(answer.status, 200, answer.text)
@@ -120,7 +120,7 @@ export class Catalog {
     }
   }
 
-  /** A refusal that names the parameter at fault. */
+  /** A refusal that names the wrong parameter. */
   async refused(
     parameters: Parameters,
     at: string,

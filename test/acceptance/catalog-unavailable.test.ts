@@ -15,7 +15,8 @@ suite('a store that does not answer in time', () => {
       { tags, topics: tags, score: i, author: { external_author_id: 'u', biography: 'x'.repeat(2000) } },
     ])
     await catalog.send(Object.fromEntries(documents))
-    // 200 full documents, found by 100 values, take longer than a millisecond; thirty of them at once much longer.
+    // 200 full documents, found by 100 values, take longer than a millisecond; thirty such requests at once much
+    // longer.
     const heavy = { tags: tags.join(','), topics: tags.join(','), limit: 200, include_snapshot: true }
     const answers = await Promise.all([
       ...Array.from({ length: 30 }, () => catalog.get(browsePath, heavy)),

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, suite, test } from 'node:test'
 import { Catalog, datasetsOf } from './catalog-requests.ts'
+import { documentsOf, send } from './content.ts'
 import { expectError } from './expect-error.ts'
 
 const datasets = datasetsOf('users')
@@ -18,7 +19,7 @@ suite('users', () => {
     const author = (nickname: string) => ({ author: { external_author_id: 'u1', nickname, biography: 'b' } })
     await catalog.send({ old: author('old') })
     const [newest] = await catalog.send({ new: { ...author('new'), observed_at: '2026-05-01T00:00:00Z' } })
-    // An update of the older document does not make it the newest: what counts is when it first came.
+    // An update does not make the older document the newest, because only the first ingest counts.
     await catalog.send({ old: { ...author('renamed'), observed_at: '2026-06-01T00:00:00Z' } })
     const answer = await catalog.get(pathOf('u1'))
     assert.equal(answer.status, 200, answer.text)
@@ -42,6 +43,30 @@ suite('users', () => {
     })
   })
 
+  test('the observation time moves when the document comes again unchanged, and nothing else does', async () => {
+    const sent = { author: { external_author_id: 'again', nickname: 'n' }, title: 'The same' }
+    const seen = async () => (await catalog.get(pathOf('again'))).body.user.observed_at
+    const events = async () => (await catalog.get('/v1/changes', { dataset_id: news })).body.items.length
+    const [id] = await catalog.send({ again: sent })
+    const before = await catalog.get(`/v1/documents/${id}`)
+    const [first, eventsBefore] = [await seen(), await events()]
+    assert.equal(first, before.body.observed_at)
+    // The clock must show a later millisecond than at the first time.
+    while (Date.now() <= Date.parse(first)) await new Promise(setImmediate)
+    const document = documentsOf(news)('again', sent)
+    const [result] = await send(catalog.server, catalog.collector, [document])
+    assert.equal(result!.outcome, 'unchanged')
+    const second = await seen()
+    assert.ok(second > first, `${second} is not after ${first}`)
+    // The collector's own time wins over the clock, in either direction.
+    await catalog.send({ again: { ...sent, observed_at: '2026-05-01T00:00:00Z' } })
+    assert.equal(await seen(), '2026-05-01T00:00:00.000Z')
+    assert.equal(await events(), eventsBefore)
+    assert.equal((await catalog.get(`/v1/documents/${id}/versions`)).body.versions.length, 1)
+    const after = await catalog.get(`/v1/documents/${id}`)
+    assert.deepEqual({ ...after.body, observed_at: '' }, { ...before.body, observed_at: '' })
+  })
+
   test('extras of the author are shown, the extra payload never is', async () => {
     const author = { external_author_id: 'ux', verified: true, extra: { badge: 'gold', level: 3, nickname: 'fake' } }
     await catalog.send({ extra: { author, extra_payload: { hidden: 'never shown' } } })
@@ -49,7 +74,7 @@ suite('users', () => {
     assert.equal(answer.body.user.author.badge, 'gold')
     assert.equal(answer.body.user.author.level, 3)
     assert.equal(answer.body.user.author.verified, true)
-    // An extra never takes the place of a named field.
+    // An extra field never replaces a named one.
     assert.equal(answer.body.user.author.nickname, null)
     assert.doesNotMatch(answer.text, /never shown|extra/)
   })
@@ -65,10 +90,13 @@ suite('users', () => {
     const missing = async (path: string, parameters = {}, key = catalog.key) => {
       const answer = await catalog.get(path, parameters, key)
       expectError(catalog.server, answer, 404, 'user_not_found')
-      // Whoever came in before the window is not there either: it is said, and how to name another.
+      // A user whose documents came before the window is not found either. The message says so, and how to choose
+      // another window.
       assert.match(answer.body.message, /ingested from \S+Z to \S+Z: set created_from and created_to to another window/)
     }
     await missing(pathOf('nobody'))
+    for (const id of ['a'.repeat(513), 'a'.repeat(20_000), '海'.repeat(513), '%2F'.repeat(200)])
+      await missing(pathOf(id))
     await missing(pathOf('u1', 'mastodon'))
     await missing(pathOf('U1'))
     await missing(pathOf('u1'), { dataset_id: forum })
@@ -103,7 +131,7 @@ suite('users', () => {
       Object.fromEntries(odd.map((id, i) => [`odd${i}`, { author: { external_author_id: id, nickname: `n${i}` } }])),
     )
     for (const [i, id] of odd.entries()) {
-      // A client makes ".." the parent folder before it sends anything; only the listing can ask for it.
+      // A client resolves ".." to the parent folder before it sends a request, so only the listing can request it.
       if (id !== '..') {
         const answer = await catalog.get(pathOf(id))
         assert.equal(answer.status, 200, `${id.slice(0, 20)}: ${answer.text}`)

@@ -9,7 +9,9 @@ const minuteMs = 60_000
 const timeOf = (text: string | null): number => Date.parse(text!)
 const names = (listing: Listing): string[] => listing.documents.map(({ document }) => document.external_id)
 
-/** Documents that arrived 40, 20 and 2 days ago, 23 hours ago and just now: the server's clock was set back for them. */
+/**
+ * Documents that arrived 40, 20 and 2 days ago, 23 hours ago and just now. The server's clock was set back for them.
+ */
 suite('windows of first-ingest time', () => {
   let catalog: Catalog
   const ids: Record<string, string> = {}
@@ -117,7 +119,7 @@ suite('windows of first-ingest time', () => {
     const lengthMs = 31 * dayMs
     const from = Date.now() - lengthMs + 1500
     const first = await catalog.list({ created_from: iso(from), limit: 1 })
-    // Until a window measured anew would be longer than is allowed.
+    // Until a window computed again would be longer than the limit.
     while (Date.now() - from <= lengthMs + 5) await new Promise((resolve) => setTimeout(resolve, 50))
     const second = await catalog.list({ created_from: iso(from), limit: 1, cursor: first.next_cursor! })
     assert.equal(second.created_to, first.created_to)

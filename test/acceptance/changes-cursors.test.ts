@@ -3,11 +3,12 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { until } from '../support/until.ts'
 import { documentOf, feedAnswer, feedPage, send, wholeFeed } from './content.ts'
-import { startServer, type TestServer, tidemark } from './harness.ts'
+import { daysLater, startServer, type TestServer, tidemark } from './harness.ts'
+import { operate } from './store-surgery.ts'
 
 const dayMs = 86_400_000
 
-/** What becomes of cursors with time: restarts, rotated keys, and the end of what is kept. */
+/** Cursors over time: restarts, rotated keys, and the end of retention. */
 describe('cursors over time', () => {
   let server: TestServer
   let collector: string
@@ -26,11 +27,6 @@ describe('cursors over time', () => {
     )
   })
 
-  /** Settings under which a server lives some days later. Node reads the module before anything of ours. */
-  const daysLater = (days: number): Record<string, string> => ({
-    NODE_OPTIONS: `--import data:text/javascript,const{now}=Date;Date.now=()=>now()+${days * dayMs}`,
-  })
-
   test('a cursor outlives a restart and a kill', async () => {
     const { next_cursor: cursor, items } = await feedPage(server, reader, { limit: 10 })
     assert.equal(items.length, 10)
@@ -45,7 +41,7 @@ describe('cursors over time', () => {
   test('a rotated key: old cursors stay good, and the server that runs learns to sign with the new one', async () => {
     const { next_cursor: old } = await feedPage(server, reader, { limit: 10 })
     const next = await feedPage(server, reader, { limit: 10, cursor: old })
-    /** The key is the first that a cursor names; all else about it is the server's own business. */
+    /** A cursor starts with its key. Everything else in it is internal. */
     const keyOf = (cursor: string) => Buffer.from(cursor, 'base64url').toString('latin1').slice(0, 30)
     const rotated = await server.tidemark(['cursor-key', 'rotate'])
     assert.equal(rotated.code, 0, rotated.stderr)
@@ -100,7 +96,9 @@ describe('cursors over time', () => {
     await send(server, collector, [documentOf('a-month-later')])
 
     await server.restart(daysLater(31))
-    // Retention runs on its own when the server starts.
+    // After a month without a run, an operator must confirm the clock.
+    assert.equal((await server.tidemark(['clock', 'confirm'])).code, 0)
+    // Retention runs by itself.
     await until('retention has come', async () => (await wholeFeed(server, quota)).events.length === 1)
     const usedBefore = (await server.consumer(quota, 'GET', '/v1/account')).body
     for (const cursor of [early, end, recent]) {
@@ -123,13 +121,43 @@ describe('cursors over time', () => {
     assert.equal(code, 0, stderr)
     assert.match(stderr, /starting over: events are kept for 30 days/)
     assert.match(stdout, /^equal: \d+ documents$/m)
-    // Two days old, and at a position after which nothing was removed: still good.
+    // Two days old, at a position after which nothing was removed: still valid.
     const [left, ...more] = (await feedPage(server, quota, { cursor: recentEnd })).items
     assert.deepEqual(more, [])
     assert.deepEqual((await feedPage(server, quota)).items, [left])
-    // Sequences go on; what is gone is never given out again.
+    // Sequences continue, and removed numbers are never used again.
     const before = left!.sequence
     await send(server, collector, [documentOf('after-retention')])
     assert.ok((await feedPage(server, quota, { cursor: recentEnd })).items.at(-1)!.sequence > before)
+  })
+
+  test('events that are too old are gone before the job has removed them', async () => {
+    const cursor = (await feedPage(server, reader, { start: 'latest' })).next_cursor
+    await send(
+      server,
+      collector,
+      [1, 2, 3, 4].map((i) => documentOf(`aged-${i}`)),
+    )
+    const { items } = await feedPage(server, reader, { cursor })
+    const second = (await feedPage(server, reader, { cursor, limit: 2 })).next_cursor
+    const { text } = await server.consumer(reader, 'GET', '/v1/export?limit=1')
+    const halfway = JSON.parse(text.trimEnd().split('\n').at(-1)!).cursor
+    await send(server, collector, [documentOf('aged-5')])
+    const last = (await feedPage(server, reader, { cursor: second, limit: 3 })).items.at(-1)!
+    const old = `update event set ingested_at = ingested_at - ${31 * dayMs} where sequence`
+    await operate(server, `${old} <= ${items[1]!.sequence}`)
+    for (const start of [{}, { start: 'earliest' }]) {
+      await until('they are gone', async () => (await feedPage(server, reader, start)).items.length === 3)
+      assert.deepEqual((await feedPage(server, reader, start)).items, [items[2], items[3], last])
+    }
+    const expired = await feedAnswer(server, reader, { cursor })
+    assert.deepEqual([expired.status, expired.body.code], [410, 'cursor_expired'])
+    assert.deepEqual((await feedPage(server, reader, { cursor: second })).items, [items[2], items[3], last])
+    assert.deepEqual((await feedPage(server, reader, { start: 'latest' })).items, [])
+
+    assert.equal((await server.consumer(reader, 'GET', `/v1/export?cursor=${halfway}`)).status, 200)
+    await operate(server, `${old} > ${items[1]!.sequence}`)
+    assert.equal((await server.consumer(reader, 'GET', `/v1/export?cursor=${halfway}`)).status, 410)
+    await until('all are gone', async () => (await feedPage(server, reader)).items.length === 0)
   })
 })

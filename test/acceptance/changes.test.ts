@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test'
 import { documentOf, type FeedEvent, feedAnswer, feedPage, send, wholeFeed } from './content.ts'
 import { startServer, type TestServer } from './harness.ts'
 
-/** The feed as a consumer pages it: filters, cursors, entitlements and what is counted. */
+/** The feed as an application reads it: filters, cursors, entitlements and usage. */
 describe('the change feed', () => {
   let server: TestServer
   let collector: string
@@ -12,7 +12,7 @@ describe('the change feed', () => {
   const datasets = ['news', 'blogs', 'forums']
   const platforms = ['rss', 'web', 'app']
   const plainTypes = 'document.created,document.version.created,document.metrics.updated'
-  /** Between the two halves of the content, to ask for either by ingest time. */
+  /** A time between the two halves of the content, for filters by ingest time. */
   let middle: string
 
   after(() => server.stop())
@@ -26,7 +26,7 @@ describe('the change feed', () => {
         documentOf(`d${i}`, { dataset_id: datasets[i % 3], source_platform: platforms[Math.floor(i / 3) % 3], score }),
       )
     await send(server, collector, content(1))
-    // The server's clock and ours are the same; the halves are further apart than its resolution.
+    // Server and test share a clock. The halves are further apart than its resolution.
     await new Promise((resolve) => setTimeout(resolve, 10))
     middle = new Date().toISOString()
     await new Promise((resolve) => setTimeout(resolve, 10))
@@ -41,7 +41,7 @@ describe('the change feed', () => {
   const keyFor = async (entitlements: readonly object[], policy: object = {}): Promise<string> =>
     (await server.makeApplication({ entitlements, policy })).key
 
-  /** Pages through everything with the given page size. */
+  /** Reads all pages with the given page size. */
   async function collect(
     key: string,
     parameters: Record<string, string | number>,
@@ -136,7 +136,7 @@ describe('the change feed', () => {
       [...Array<string>(9).fill('status,tags'), ...Array<string>(9).fill('author')],
     )
     assert.ok(named.every((one) => !('version_id' in one)))
-    // A page stands full although others were written between its events.
+    // A page stays full although other events were written between its events.
     assert.deepEqual((await feedPage(server, all, { cursor: start, limit: 18 })).items, plain)
     events.push(...plain)
   })
@@ -161,7 +161,7 @@ describe('the change feed', () => {
   test('one entitlement entry must allow both the dataset and the platform', async () => {
     const key = await keyFor([
       { datasets: ['news'], platforms: ['rss'] },
-      { datasets: ['blogs'], platforms: ['web', 'app'], languages: ['xx'] },
+      { datasets: ['blogs'], platforms: ['web', 'app'] },
     ])
     const allowed = (one: FeedEvent) =>
       (one.dataset_id === 'news' && one.source_platform === 'rss') ||
@@ -318,7 +318,7 @@ describe('the change feed', () => {
     const over = await feedAnswer(server, key)
     assert.equal(over.body.code, 'quota_exceeded')
     assert.ok(Number(over.headers.get('retry-after')) > 0)
-    // Bad requests are still told what is wrong with them.
+    // Wrong requests still get errors that name the fault.
     assert.equal((await feedAnswer(server, key, { cursor: 'x' })).status, 400)
   })
 })

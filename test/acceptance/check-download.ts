@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import type { AnalysisWorld } from './analysis-world.ts'
 
-/** The file of a run's only artifact, whole, by ranges and by tags, wherever it is kept. */
+/** Checks downloads of a run's only artifact: whole, by ranges and with entity tags, wherever it is kept. */
 export async function checkDownload(world: AnalysisWorld, runId: string): Promise<void> {
   const [artifact] = await world.artifacts(runId)
   const get = (headers: Record<string, string> = {}, method = 'GET') =>

@@ -7,16 +7,16 @@ import type { Answer, TestServer } from './harness.ts'
 import type { Found, Hit } from './search-world.ts'
 
 /**
- * Documents are sent and searched all the time, by several applications with narrow scopes, at whatever processes there
- * are, while somebody breaks things. What may never be is counted:
+ * Several applications with narrow scopes send and search documents all the time, through all processes, while the test
+ * breaks things. The checker counts faults that must never occur:
  *
  *   missing        acknowledged, and not found at the end
  *   twice          found twice in one answer, or counted twice
  *   outside        found by an application that may not see it
- *   falselyWhole   an answer without a warning that lacks what an earlier one had
- *   unexpected     an answer that is neither what was asked for nor 503
+ *   falselyWhole   an answer without a warning that lacks documents of an earlier answer
+ *   unexpected     an answer that is neither right nor 503
  *
- * To be refused is no fault: it is counted too.
+ * A refusal is no fault. It is counted too.
  */
 export interface Tally {
   readonly acknowledged: number
@@ -29,7 +29,10 @@ export interface Tally {
   readonly unexpected: readonly string[]
 }
 
-/** Who sends and searches, and how long each pauses between two requests: an index that never catches up shows nothing. */
+/**
+ * The number of writers and searchers, and their pauses between requests. Without pauses the index would never catch
+ * up.
+ */
 interface Load {
   readonly writers: number
   readonly writersRestMs: number
@@ -46,11 +49,11 @@ interface Reader {
   readonly mayRead: (about: Pick<Hit, 'dataset_id' | 'language'>) => boolean
 }
 
-/** Documents of every kind that share a word which nothing else has. */
+/** Documents of every kind that share a unique word. */
 interface Batch {
   readonly word: string
   readonly documents: ReadonlyMap<string, Pick<Hit, 'dataset_id' | 'language'>>
-  /** Who has found all of it that there is to be found. */
+  /** The readers that have found all documents they may read. */
   readonly seenBy: Set<Reader>
 }
 
@@ -70,7 +73,7 @@ export class ClusterChecker {
   }
   readonly #lanes: { readonly running: Promise<void>; steps: number }[] = []
   #answers = 0
-  /** Nobody begins anything more; `given up`: and what is begun need not come to its end. */
+  /** `finishing`: no new requests start. `given up`: running ones need not finish either. */
   #ending: 'finishing' | 'given up' | null = null
 
   private constructor(servers: readonly TestServer[], collector: string, readers: readonly Reader[], load: Load) {
@@ -97,13 +100,13 @@ export class ClusterChecker {
     return checker
   }
 
-  /** Resolves when everybody has done so much more, with success or not. */
+  /** Resolves when every writer and searcher has made this many more steps, with success or not. */
   async goOn(steps: number): Promise<void> {
     const goals = this.#lanes.map((lane) => lane.steps + steps)
     await until('everybody goes on', () => this.#lanes.every((lane, i) => lane.steps >= goals[i]!))
   }
 
-  /** Resolves when every process, or each of those, finds what is acknowledged from now on. */
+  /** Resolves when every process, or each of the given ones, finds documents acknowledged from now on. */
   async findsAgain(servers: readonly TestServer[] = this.#servers): Promise<void> {
     const from = this.#batches.length
     await until('more is acknowledged', () => this.#batches.length > from)
@@ -115,12 +118,12 @@ export class ClusterChecker {
     }
   }
 
-  /** Where something failed: nobody goes on. */
+  /** Stops everything after a failure. */
   giveUp(): void {
     this.#ending = 'given up'
   }
 
-  /** Ends all of it, and looks for everything. Whatever was broken must be whole by now. */
+  /** Stops all load and then searches for every document. The test must have repaired everything before. */
   async finish(): Promise<Tally> {
     this.#ending = 'finishing'
     await Promise.all(this.#lanes.map(({ running }) => running))
@@ -177,7 +180,7 @@ export class ClusterChecker {
         this.#batches.push({ word, documents, seenBy: new Set() })
         return
       }
-      // Whether it was taken is not known: sent again it is the same documents.
+      // Whether the documents were stored is unknown. Sending them again changes nothing.
       await sleep(this.#load.searchersRestMs)
     }
   }
@@ -187,7 +190,7 @@ export class ClusterChecker {
     if (batch !== undefined) await this.#search(batch, anyOf(this.#readers)!, anyOf(this.#servers)!)
   }
 
-  /** Whether all of it was found. */
+  /** Returns whether all documents were found. */
   async #search(batch: Batch, reader: Reader, server: TestServer): Promise<boolean> {
     const wasSeen = batch.seenBy.has(reader)
     const mode = Math.random() < 0.2 ? 'hybrid' : 'keyword'
@@ -211,7 +214,7 @@ export class ClusterChecker {
     const isFound = wanted.every((id) => ids.includes(id))
     if (degraded || warnings.length > 0) return false
     if (wasSeen && !isFound) this.#faults.falselyWhole.push(`${about}: ${ids.length} of ${wanted.length}`)
-    // By meaning more is found than what has the word.
+    // A search by meaning also finds documents without the word.
     if (mode === 'keyword' && total_documents !== ids.length) {
       this.#faults.falselyWhole.push(`${about}: ${ids.length} results, ${total_documents} in all`)
     }
@@ -219,7 +222,7 @@ export class ClusterChecker {
     return isFound
   }
 
-  /** At the end there is nothing more to wait for but an answer. */
+  /** At the end only an answer is awaited, not progress. */
   async #sweep(batch: Batch, reader: Reader, server: TestServer): Promise<void> {
     let answer: Answer | null = null
     await until('it answers', async () => {
@@ -234,7 +237,7 @@ export class ClusterChecker {
     else if (ids.length > wanted.length) this.#faults.twice.push(about)
   }
 
-  /** `null` where it was refused, or whoever was asked is gone. */
+  /** Null if the request was refused or the process is gone. */
   async #ask(
     what: string,
     ask: (server: TestServer) => Promise<Answer>,
@@ -249,7 +252,7 @@ export class ClusterChecker {
   }
 }
 
-/** Nothing that may never be was seen, and something was done. */
+/** Asserts that there were no faults, and that there was some work. */
 export function assertNoFault(tally: Tally): void {
   const { missing, twice, outside, falselyWhole, unexpected, acknowledged, answers } = tally
   const faults = { missing, twice, outside, falselyWhole, unexpected }
@@ -262,5 +265,5 @@ const wantedBy = (reader: Reader, { documents }: Batch): string[] =>
 
 const anyOf = <T>(list: readonly T[]): T | undefined => list[Math.floor(Math.random() * list.length)]
 
-/** Letters alone, so that it is one word, and like no other. */
+/** Letters only, so that it is one word, similar to no other. */
 const wordOf = (bytes: Buffer): string => Array.from(bytes, (byte) => 'bcdfghjklmnpqrst'.charAt(byte % 16)).join('')

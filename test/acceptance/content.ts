@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { request as httpRequest } from 'node:http'
 import type { Answer, TestServer } from './harness.ts'
 
-/** What the tests of content send and read, in the words of the API. Everything here speaks HTTP only. */
+/** Requests and answers of the content tests, in the terms of the API. Uses only HTTP. */
 export type Sent = Record<string, unknown>
 
 export interface Result {
@@ -37,7 +37,7 @@ export interface FeedPage {
   readonly next_cursor: string
 }
 
-/** Documents of a dataset. One is complete with a body alone; the rest is what the test is about. */
+/** Makes documents of a dataset. A body alone is enough; tests add other fields. */
 export const documentsOf =
   (dataset: string) =>
   (externalId: string, fields: Sent = {}): Sent => ({
@@ -52,7 +52,7 @@ export const documentOf = documentsOf('news')
 
 export const path = '/collector/v1/documents'
 
-/** One JSON batch; anything but 200 is thrown. */
+/** Sends one JSON batch. Throws for any status other than 200. */
 export async function send(server: TestServer, key: string, documents: readonly unknown[]): Promise<Result[]> {
   const answer = await server.collector(key, 'POST', path, { documents })
   assert.equal(answer.status, 200, answer.text)
@@ -64,7 +64,7 @@ export async function sendOne(server: TestServer, key: string, document: Sent): 
   return result!
 }
 
-/** Bytes as NDJSON in one piece. */
+/** Sends bytes as NDJSON in one piece. */
 export function sendLines(server: TestServer, key: string, lines: string | Uint8Array): Promise<Answer> {
   return server.call('POST', path, {
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/x-ndjson' },
@@ -72,9 +72,9 @@ export function sendLines(server: TestServer, key: string, lines: string | Uint8
   })
 }
 
-/** An NDJSON request that stays open: written to piece by piece, its answer read while it is sent. */
+/** An NDJSON request that stays open: the test writes it piece by piece and reads the answer meanwhile. */
 export class OpenRequest {
-  /** What of the answer has come so far. */
+  /** The part of the answer that has arrived. */
   text = ''
   status = 0
   headers = new Headers()
@@ -82,7 +82,7 @@ export class OpenRequest {
   #request: ReturnType<typeof httpRequest>
   #changed: () => void = () => {}
 
-  /** `readFrom`: resolve it to begin reading the answer; at once when absent. */
+  /** `readFrom`: reading the answer starts when it resolves; at once if absent. */
   constructor(server: TestServer, key: string, readFrom: Promise<unknown> = Promise.resolve()) {
     this.#request = httpRequest(new URL(path, server.address), {
       method: 'POST',
@@ -103,11 +103,11 @@ export class OpenRequest {
         response.on('end', resolve)
       })
     })
-    // Awaited by most tests, not by those that break the connection off.
+    // Most tests await it, but not those that break the connection.
     this.ended.catch(() => {})
   }
 
-  /** Resolves when the connection has taken the bytes, so a server that reads no further holds the sender back. */
+  /** Resolves when the connection has taken the bytes, so a server that stops reading blocks the sender. */
   async write(bytes: string | Uint8Array): Promise<void> {
     if (this.#request.write(bytes)) return
     await Promise.race([new Promise((resolve) => this.#request.once('drain', resolve)), this.ended])
@@ -117,7 +117,7 @@ export class OpenRequest {
     this.#request.end()
   }
 
-  /** Breaks the connection off. */
+  /** Breaks the connection. */
   abort(): void {
     this.#request.destroy()
   }
@@ -136,7 +136,7 @@ export class OpenRequest {
   }
 }
 
-/** One page of the feed; anything but 200 is thrown. */
+/** Returns one page of the feed. Throws for any status other than 200. */
 export async function feedPage(
   server: TestServer,
   key: string,
@@ -156,7 +156,7 @@ export function feedAnswer(
   return server.consumer(key, 'GET', `/v1/changes?${query}`)
 }
 
-/** All events there are, with the cursor at the end. */
+/** All events, with the cursor at the end. */
 export async function wholeFeed(
   server: TestServer,
   key: string,
@@ -171,7 +171,7 @@ export async function wholeFeed(
   return { events, cursor: page.next_cursor }
 }
 
-/** The events after a cursor that was at the end, as "type changed,fields" lines: enough to say what happened. */
+/** The events after a cursor that was at the end. */
 export async function eventsAfter(server: TestServer, key: string, cursor: string): Promise<FeedEvent[]> {
   return [...(await feedPage(server, key, { cursor, limit: 200 })).items]
 }

@@ -11,7 +11,7 @@ import { freshFolder, startServer, startTidemark, type TestServer, tidemark } fr
 import { LiveWorld } from './live-world.ts'
 import { startWorld } from './search-world.ts'
 
-/** The embedded store, also where the run is about the other one. */
+/** Selects the embedded store, even if the run uses the other one. */
 const embedded = { TIDEMARK_DATABASE_URL: '' }
 
 const copy = (dataDir: string, url: string, ...more: string[]) =>
@@ -34,7 +34,7 @@ async function refusedToServe(url: string): Promise<void> {
     const { code, stdout, stderr } = await tidemark(args, { env: { TIDEMARK_DATABASE_URL: url } })
     assert.equal(code, 2, stderr)
     assert.equal(stdout, '')
-    assert.match(stderr, /^tidemark: the database is a copy that is not finished: run tidemark copy again, [^\n]+\n$/)
+    assert.match(stderr, /^tidemark: the database is an unfinished copy: run tidemark copy again until [^\n]+\n$/)
   }
 }
 
@@ -90,7 +90,7 @@ suite('an instance that moves from the embedded store to PostgreSQL', () => {
 
   const queries = ['harbour', 'tide', '潮汐', 'quay']
 
-  /** What applications and operators see, by requests that are the same every time. */
+  /** Everything that applications and operators see, by the same requests each time. */
   async function seen(server: TestServer, documentIds: readonly string[]): Promise<Record<string, unknown>> {
     const answers: Record<string, unknown> = {}
     const ask = async (path: string, body?: object): Promise<unknown> => {
@@ -234,7 +234,7 @@ suite('an instance that moves from the embedded store to PostgreSQL', () => {
 
   suite('of some thousand documents', () => {
     let server: TestServer
-    /** Of a database that has everything, but not the word that this is all. */
+    /** The address of a database that has all rows, but no mark that the copy is complete. */
     let unfinished: string
     before(async () => {
       const search = await startWorld({ env: embedded })
@@ -329,10 +329,7 @@ suite('an instance that moves from the embedded store to PostgreSQL', () => {
       await inDatabase(begun.url, "create table unfinished_copy as select 'aud_another' as instance")
       for (const [url, reason] of [
         [used.url, /^tidemark: the database \S+ has another instance: use an empty one\n$/],
-        [
-          begun.url,
-          /^tidemark: the database \S+ has a part of another instance, whose copy was begun: use an empty one\n$/,
-        ],
+        [begun.url, /^tidemark: the database \S+ has an unfinished copy of another instance: use an empty one\n$/],
       ] as const) {
         const { code, stderr } = await copy(server.dataDir, url)
         assert.equal(code, 1)

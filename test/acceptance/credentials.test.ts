@@ -5,8 +5,8 @@ import { expectError } from './expect-error.ts'
 import { adminToken, sharedServer, type TestServer } from './harness.ts'
 
 /**
- * Every route of the description with every wrong credential. The surface of a path is decided here a second time, by
- * the rules of the interface and not by what the server says of itself: a route that fits none fails the test.
+ * Every route of the description with every wrong credential. The test decides the surface of a path a second time, by
+ * the rules of the interface, not by the server's own description. A route that fits no rule fails the test.
  */
 const publicPaths = ['/openapi.json', '/healthz', '/readyz']
 /** Pages are not in the description. */
@@ -19,7 +19,7 @@ const pagePaths = [
   '/assets/packages/preact/dist/preact.mjs',
 ]
 
-/** What only the owner may, by its method and path; of the rest a viewer may read and an operator write. */
+/** The methods and paths that only an owner may use. A viewer may read the rest, and an operator may write it. */
 const forOwners = [
   'POST /admin/v1/tokens',
   'POST /admin/v1/tokens/{token_id}/revoke',
@@ -27,7 +27,7 @@ const forOwners = [
   'DELETE /admin/v1/erasures/{erasure_id}/tombstones',
   'DELETE /admin/v1/datasets/{dataset_id}',
 ]
-/** What changes nothing, though it is asked with a body. */
+/** Requests with a body that change nothing. */
 const forViewers = ['POST /admin/v1/entitlements/count']
 const roles = ['viewer', 'operator', 'owner'] as const
 type Role = (typeof roles)[number]
@@ -50,7 +50,7 @@ function surfaceOf(path: string): Surface {
 
 interface Credentials {
   readonly right: string
-  /** Keys of the right kind that are no longer good. */
+  /** Keys of the right kind that are no longer valid. */
   readonly spent: Readonly<Record<string, string>>
 }
 
@@ -60,7 +60,7 @@ let routes: { readonly method: string; readonly path: string; readonly template:
 const tokens = {} as Record<Role, { readonly id: string; readonly token: string }>
 let credentials: Record<Exclude<Surface, 'public'>, Credentials>
 
-/** A key of the owner, revoked; and one that has expired, by a rotation without grace. */
+/** A revoked key and an expired one, made by a rotation without a grace period. */
 async function spentKeys(make: () => Promise<{ key: string; keyId: string }>): Promise<Record<string, string>> {
   const revoked = await make()
   const expired = await make()
@@ -118,7 +118,7 @@ before(async () => {
 let refusals = 0
 after(() => console.log(`${routes.length} routes, ${refusals} refusals looked at`))
 
-/** HEAD has no body to look at. */
+/** An answer to HEAD has no body to check. */
 async function expectRefusal(method: string, path: string, authorization: string | null, why: string): Promise<void> {
   refusals++
   const answer = await server.call(method, path, authorization === null ? {} : { headers: { authorization } })

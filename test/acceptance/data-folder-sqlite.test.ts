@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { hash } from 'node:crypto'
-import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
+import { unprivileged } from '../../scripts/throwaway-server.ts'
+import { leftOutWithoutMount, MemoryDisk } from '../support/memory-disk.ts'
 import { until } from '../support/until.ts'
 import { documentOf, send } from './content.ts'
 import { freshFolder, startServer, tidemark } from './harness.ts'
@@ -70,6 +73,137 @@ test('doctor names a file that is no database', async () => {
   assert.match(started.stderr, /^tidemark: .* not a database; restore a backup \(tidemark restore FOLDER --force\)/)
 })
 
+/** The words of each command, and of doctor, about a store that cannot be used. */
+async function saidOf(
+  dataDir: string,
+  commands: readonly (readonly string[])[],
+  user?: NonNullable<ReturnType<typeof unprivileged>>,
+): Promise<readonly string[]> {
+  const options = { dataDir, ...(user === undefined ? {} : { user }) }
+  const said: string[] = []
+  for (const args of commands) {
+    const { code, stderr } = await tidemark(args, options)
+    assert.equal(code, 1, `${args.join(' ')}: ${stderr}`)
+    said.push(stderr)
+  }
+  const { code, stdout } = await tidemark(['doctor'], options)
+  assert.equal(code, 1, stdout)
+  return [...said, stdout]
+}
+
+const using = [['serve'], ['migrate'], ['app', 'list']]
+
+const other = unprivileged()
+/** The other user may not even run this, where the checkout is closed to it. */
+const program = new URL('../../bin/tidemark.js', import.meta.url).pathname
+const isShut = other !== null && spawnSync(process.execPath, [program, '--version'], { ...other }).status !== 0
+
+test('a store that belongs to another user is not taken for none: it is said whose it has to be', {
+  skip: isShut && 'another user cannot read this checkout',
+}, async () => {
+  const folder = freshFolder()
+  const dataDir = join(folder, 'data')
+  assert.equal((await tidemark(['migrate'], { dataDir })).code, 0)
+  const before = snapshot(dataDir)
+  chmodSync(folder, 0o755)
+  // It is closed to others. Where nobody else can be had its owner is shut out too.
+  if (other === null) chmodSync(dataDir, 0)
+  try {
+    const commands = [...using, ['reindex'], ['copy', '--to', 'postgres://127.0.0.1:9/x']]
+    for (const text of await saidOf(dataDir, commands, other ?? undefined)) {
+      assert.match(text, /run this as the user that it belongs to|check that this user can read and write the files/)
+      assert.doesNotMatch(text, /there is no (instance|store)|no store yet|restore/)
+    }
+  } finally {
+    chmodSync(dataDir, 0o700)
+  }
+  assert.deepEqual(snapshot(dataDir), before)
+})
+
+test('a folder in the place of the database is named, and nobody is told to restore', async () => {
+  const dataDir = freshFolder()
+  mkdirSync(join(dataDir, 'tidemark.sqlite'))
+  for (const text of await saidOf(dataDir, using)) {
+    assert.match(text, /tidemark\.sqlite in the data folder cannot be used: .*; .*make sure that it is a file/)
+    assert.doesNotMatch(text, /restore/)
+  }
+})
+
+test('a pipe in the place of a file is not waited for', async () => {
+  const server = await startServer({ env: { TIDEMARK_ADMIN_TOKEN: '' } })
+  const backups = freshFolder()
+  assert.equal((await server.tidemark(['backup', backups])).code, 0)
+  assert.equal(await server.stop(), 0)
+  const backup = join(backups, readdirSync(backups)[0]!)
+  const pipe = (path: string): void => {
+    rmSync(path, { force: true })
+    execFileSync('mkfifo', [path])
+  }
+  const ended = async (args: readonly string[], named: RegExp) => {
+    const { code, stdout, stderr } = await server.tidemark(args)
+    assert.equal(code, 1, `${args.join(' ')}: ${stdout}${stderr}`)
+    assert.match(stdout + stderr, named)
+  }
+  pipe(join(backup, 'manifest.json'))
+  await ended(['restore', backup, '--force'], /manifest\.json: it is not a regular file/)
+  await ended(['restore', backups, '--force'], /manifest\.json: it is not a regular file/)
+  pipe(join(server.dataDir, 'search.current'))
+  await ended(
+    ['doctor'],
+    /FAIL +the search index cannot be checked: .*search\.current is not a regular file; .*remove it/,
+  )
+  await ended(['serve'], /search\.current is not a regular file/)
+  pipe(join(server.dataDir, 'admin-token.sha256'))
+  await ended(['backup', freshFolder()], /admin-token\.sha256 is not a regular file/)
+  pipe(join(server.dataDir, 'tidemark.sqlite'))
+  await ended(['doctor'], /unable to open database file: it is a pipe; make sure that it is a file/)
+  await ended(['serve'], /unable to open database file/)
+})
+
+test('a database that another program holds is waited for, not restored', async () => {
+  const dataDir = freshFolder()
+  assert.equal((await tidemark(['migrate'], { dataDir })).code, 0)
+  const holder = new DatabaseSync(join(dataDir, 'tidemark.sqlite'))
+  holder.exec('pragma locking_mode = exclusive; begin exclusive')
+  try {
+    for (const text of await saidOf(dataDir, [['app', 'list']])) {
+      assert.match(text, /database is locked; another process holds it: wait until that has finished, or stop it/)
+      assert.doesNotMatch(text, /restore/)
+    }
+  } finally {
+    holder.close()
+  }
+  assert.equal((await tidemark(['app', 'list'], { dataDir })).code, 0)
+})
+
+test('a store on a disk that is mounted read-only is intact, and nobody is told to restore', async (t) => {
+  const disk = MemoryDisk.mount(64)
+  if (disk === null) return t.skip(leftOutWithoutMount)
+  t.after(() => disk.remove())
+  const dataDir = join(disk.folder, 'data')
+  assert.equal((await tidemark(['migrate'], { dataDir })).code, 0)
+  disk.makeReadOnly()
+  for (const text of await saidOf(dataDir, using)) {
+    assert.match(text, /give this user read and write permission.*mounted read-only/)
+    assert.doesNotMatch(text, /restore/)
+  }
+})
+
+test('a database whose head is damaged is not taken for one that is read-only', async () => {
+  const dataDir = freshFolder()
+  assert.equal((await tidemark(['migrate'], { dataDir })).code, 0)
+  const path = join(dataDir, 'tidemark.sqlite')
+  const bytes = readFileSync(path)
+  bytes[18] = 0xff
+  writeFileSync(path, bytes)
+  const { code, stderr } = await tidemark(['serve'], { dataDir })
+  assert.equal(code, 1)
+  assert.match(
+    stderr,
+    /the database file is damaged: stop the server and restore a backup \(tidemark restore FOLDER --force\)/,
+  )
+})
+
 test('a database that turns out to be damaged is said to be, with what to do, by readiness and doctor', async () => {
   const server = await startServer()
   await server.makeDataset('news')
@@ -103,6 +237,42 @@ test('a database that turns out to be damaged is said to be, with what to do, by
   assert.equal(doctor.code, 1, doctor.stdout)
   assert.match(doctor.stdout, /FAIL .*damaged.*\n +do: tidemark restore FOLDER --force/)
   await server.stop()
+})
+
+test('a folder of artifacts that cannot be written is named by readiness and doctor, with what to do, until it can', async () => {
+  const place = join(freshFolder(), 'artifacts')
+  writeFileSync(place, '')
+  const server = await startServer({ env: { TIDEMARK_ARTIFACTS_URL: `file://${place}` } })
+  const before = await server.call('GET', '/readyz')
+  assert.equal(before.status, 503)
+  assert.equal(before.body.checks.artifacts.ok, false)
+  assert.match(before.body.checks.artifacts.detail, /file where their folder should be; .*TIDEMARK_ARTIFACTS_URL$/)
+  assert.ok(!before.text.includes(place), 'no path is told')
+  const doctor = await server.tidemark(['doctor'])
+  assert.equal(doctor.code, 1)
+  assert.match(
+    doctor.stdout,
+    /FAIL +artifacts cannot be kept in .*\n +do: move that file away, .*TIDEMARK_ARTIFACTS_URL/,
+  )
+  rmSync(place)
+  await until('it is ready', async () => (await server.call('GET', '/readyz')).status === 200)
+  const well = await server.tidemark(['doctor'])
+  assert.match(well.stdout, /ok +artifacts are kept in .*, which can be written/)
+  assert.equal(await server.stop(), 0)
+})
+
+test('artifacts on a disk that is mounted read-only cannot be kept, and it is said to whom to give the folder', async (t) => {
+  const disk = MemoryDisk.mount(1)
+  if (disk === null) return t.skip(leftOutWithoutMount)
+  t.after(() => disk.remove())
+  disk.makeReadOnly()
+  const env = { TIDEMARK_ARTIFACTS_URL: `file://${join(disk.folder, 'artifacts')}` }
+  const { code, stdout } = await tidemark(['doctor'], { env })
+  assert.equal(code, 1)
+  assert.match(
+    stdout,
+    /FAIL +artifacts .*cannot write to their folder \(EROFS\)\n +do: give it to user \d+ \(chown \d+\)/,
+  )
 })
 
 test('of servers that start at once on an empty folder one serves, and the others say why they do not', async () => {
@@ -209,11 +379,15 @@ test('doctor counts the chunks of index and store, and says where they differ', 
   )
 })
 
-/** Everything in and of a folder that others than its owner may touch, with its mode. */
+/**
+ * All files in a folder, and the folder itself, that users other than its owner can access, with their modes. A server
+ * may be moving a file meanwhile.
+ */
 function openToOthers(folder: string): string[] {
   const paths = ['.', ...readdirSync(folder, { recursive: true, encoding: 'utf8' })]
   return paths.flatMap((path) => {
-    const mode = statSync(join(folder, path)).mode & 0o777
+    const found = statSync(join(folder, path), { throwIfNoEntry: false })
+    const mode = (found?.mode ?? 0) & 0o777
     return (mode & 0o077) === 0 ? [] : [`${path} ${mode.toString(8)}`]
   })
 }

@@ -18,7 +18,7 @@ suite('doctor on PostgreSQL', () => {
     await server.makeDataset('news')
   })
 
-  /** What it found, as [mark, about, advice]. */
+  /** The findings of doctor, as [mark, about, advice]. */
   async function examined(of = url, env: Record<string, string> = {}): Promise<[string, string, string | undefined][]> {
     const { code, stdout, stderr } = await tidemark(['doctor'], { env: { TIDEMARK_DATABASE_URL: of, ...env } })
     assert.equal(stderr, '')
@@ -160,7 +160,7 @@ suite('doctor on PostgreSQL', () => {
     const { url: begun } = await freshDatabase()
     assert.equal((await tidemark(['migrate'], { env: { TIDEMARK_DATABASE_URL: begun } })).code, 0)
     await inDatabase(begun, 'create table unfinished_copy (instance text)')
-    await expected([['FAIL', /^the store cannot be opened: the database is a copy that is not finished/, /./]], begun)
+    await expected([['FAIL', /^the store cannot be opened: the database is an unfinished copy/, /./]], begun)
 
     const name = `tidemark_test_${process.pid}_latin`
     await inDatabase(url, `create database ${name} encoding 'LATIN1' locale 'C' template template0`)

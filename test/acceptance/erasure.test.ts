@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
 import { inDatabase } from '../support/in-database.ts'
@@ -14,10 +14,10 @@ before(async () => {
   world = await startWorld()
 })
 
-/** Forty bytes that stand nowhere else: a word, so that it is a term of the index too. */
+/** Forty bytes that occur nowhere else. One word, so that it is a term of the index too. */
 const mark = (name: string): string => `mark${name}`.padEnd(40, 'x')
 
-/** Title, body, author, tags and whatever else can hold a text have it. */
+/** Title, body, author, tags and every other text field contain the mark. */
 const marked = (externalId: string, name: string, fields: Sent = {}): Sent =>
   documentOf(externalId, {
     title: `A title with ${mark(name)}`,
@@ -54,7 +54,7 @@ async function completed({ erasure_id: id }: ErasureBody): Promise<ErasureBody> 
   return done
 }
 
-/** Everything that is kept: the files of the data folder, and the rows of a database. */
+/** Everything that is stored: the files of the data folder, and the rows of a database. */
 async function kept(): Promise<string> {
   const { dataDir } = world.server
   const files = readdirSync(dataDir, { recursive: true, withFileTypes: true })
@@ -73,7 +73,7 @@ async function kept(): Promise<string> {
 test('what is erased nobody finds from the answer on, and nothing is left of it when it is completed', async () => {
   const { server, key, collector } = world
   const [gone, stays] = await send(server, collector, [marked('e-1', 'gone'), marked('e-2', 'stays')])
-  // An earlier version, which is as gone.
+  // An earlier version, which must be gone as well.
   await sendOne(
     server,
     collector,
@@ -130,7 +130,7 @@ test('what is erased nobody finds from the answer on, and nothing is left of it 
   assert.ok(everything.includes(mark('stays')))
   assert.equal((await world.search({ query: mark('stays') })).results.length, 1)
 
-  // The feed has it for those who name it, and past events keep their ids alone.
+  // The feed has the event for readers that request its type, and past events keep only their ids.
   const events = (await wholeFeed(server, key)).events.filter((one) => one.document_id === id)
   assert.deepEqual(
     events.map((one) => one.event_type),
@@ -181,7 +181,7 @@ test('what was erased is refused until its tombstone is lifted; then it is a new
   assert.equal(back.outcome, 'created')
   assert.notEqual(back.document_id, first.document_id)
 
-  // Without a tombstone it may come back at once.
+  // Without a tombstone the document may come back at once.
   await server.mustAdmin('POST', '/admin/v1/erasures', { document_ids: [back.document_id], keep_tombstones: false })
   assert.equal((await sendOne(server, collector, documentOf('t-1'))).outcome, 'created')
 })
@@ -325,6 +325,40 @@ test('all of a dataset is erased, or the dataset with it; the command line erase
   assert.equal((await server.admin('DELETE', '/admin/v1/datasets/unused')).status, 204)
 })
 
+test('a person is erased on every platform and in every dataset, by one command that shows where first', async () => {
+  const { server, collector } = world
+  await server.makeDataset('diary')
+  const by = (datasetId: string, platform: string, author: string, id: string): Sent =>
+    documentOf(id, { dataset_id: datasetId, source_platform: platform, author: { external_author_id: author } })
+  await send(server, collector, [
+    by('news', 'rss', 'jane-rss', 'jane-1'),
+    by('news', 'rss', 'jane-rss', 'jane-2'),
+    by('diary', 'rss', 'jane-rss', 'jane-3'),
+    by('diary', 'forum', 'did:jane=doe', 'jane-4'),
+    by('diary', 'forum', 'jane-rss', 'somebody else of that name'),
+  ])
+  const erase = (...args: string[]) => tidemark(['erase', 'person', ...args], { dataDir: server.dataDir })
+  const jane = ['rss=jane-rss', 'forum=did:jane=doe', 'video=jane']
+  const dry = await erase(...jane, '--dry-run')
+  assert.equal(dry.code, 0, dry.stderr)
+  assert.match(dry.stderr, /found no documents by "video=jane"/)
+  const where = [/^diary +rss +jane-rss +1$/m, /^news +rss +jane-rss +2$/m, /^diary +forum +did:jane=doe +1$/m]
+  for (const line of [...where, /^would erase 4 documents by these authors$/m]) assert.match(dry.stdout, line)
+  const unsure = await erase(...jane)
+  assert.equal(unsure.code, 2)
+  assert.match(unsure.stderr, /add --yes to erase 4 documents by these authors/)
+  for (const wrong of ['jane', '=jane', 'rss=']) assert.equal((await erase(wrong, '--yes')).code, 2, wrong)
+  assert.equal((await erase('rss=jane-rss', 'rss=nobody', '--dry-run')).code, 0)
+
+  const done = await erase(...jane, '--yes')
+  assert.equal(done.code, 0, done.stderr)
+  for (const line of where) assert.match(done.stdout, line)
+  const again = await erase(...jane, '--yes')
+  assert.deepEqual([again.code, again.stdout], [1, ''])
+  assert.match(again.stderr, /found no documents by these authors in any dataset/)
+  assert.equal((await erase('forum=jane-rss', '--dry-run')).code, 0)
+})
+
 test('a request to erase says what is wrong with it', async () => {
   const { server } = world
   const author = { dataset_id: 'news', source_platform: 'rss', external_author_id: 'x' }
@@ -342,4 +376,20 @@ test('a request to erase says what is wrong with it', async () => {
   await expectError(server, await server.admin('GET', '/admin/v1/erasures/ers_none'), 404, 'not_found')
   const elsewhere = { author: { ...author, dataset_id: 'nowhere' } }
   await expectError(server, await server.admin('POST', '/admin/v1/erasures', elsewhere), 404, 'not_found')
+})
+
+test('a rebuild of the index that was stopped keeps nothing of what is erased', async () => {
+  const { server, collector } = world
+  const [sent] = await send(server, collector, [marked('e-rebuilt', 'rebuilt')])
+  await world.indexed()
+  const { dataDir } = server
+  // The files that a killed `tidemark reindex` leaves.
+  writeFileSync(join(dataDir, 'search.next'), JSON.stringify({ generation: 99, rules: 'any', instance: null }))
+  for (const ending of ['', '-wal']) writeFileSync(join(dataDir, `search-99.sqlite${ending}`), mark('rebuilt'))
+  await completed(await server.mustAdmin('POST', '/admin/v1/erasures', { document_ids: [sent!.document_id] }))
+  assert.deepEqual(
+    readdirSync(dataDir).filter((name) => name.startsWith('search-99') || name.startsWith('search.next')),
+    [],
+  )
+  assert.ok(!(await kept()).includes(mark('rebuilt')))
 })

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { METHODS } from 'node:http'
 import { before, test } from 'node:test'
 import { until } from '../support/until.ts'
+import { documentOf, send } from './content.ts'
 import { expectError, parseRaw } from './expect-error.ts'
 import { HalfSent } from './half-sent.ts'
 import { type Answer, adminToken, type CallOptions, startServer, type TestServer } from './harness.ts'
@@ -18,7 +19,7 @@ before(async () => {
 
 const adminLine = `Authorization: Bearer ${adminToken}\r\n`
 
-/** Bytes as they are, on a connection of their own. */
+/** Sends bytes unchanged, on a connection of their own. */
 async function raw(start: string, headers = '', body = ''): Promise<Answer> {
   return parseRaw(await server.raw(`${start}\r\nHost: test\r\n${headers}Connection: close\r\n\r\n${body}`))
 }
@@ -91,7 +92,7 @@ test('what can be said only once and is said twice is 400: two readers could tak
   for (const twice of headers) {
     const answer = await raw('GET /admin/v1/applications HTTP/1.1', twice)
     await expectError(server, answer, 400, 'invalid_request')
-    assert.match(answer.body.message, /^the .* header is there twice/i)
+    assert.match(answer.body.message, /^the .* header was sent twice/i)
   }
   assert.equal((await raw('GET /admin/v1/applications HTTP/1.1', `${adminLine}Accept: a\r\nAccept: b\r\n`)).status, 200)
 })
@@ -221,7 +222,7 @@ test('a body of a thousand faults is not answered with a book', async () => {
   assert.ok(answer.text.length < 10_000, `${answer.text.length} characters`)
 })
 
-/** Seconds of the processor that the server has used so far. */
+/** The processor seconds that the server has used so far. */
 async function cpuSeconds(): Promise<number> {
   const { text } = await server.admin('GET', '/metrics')
   return Number(/^process_cpu_seconds_total (\S+)/m.exec(text)![1])
@@ -418,20 +419,70 @@ test('NUL and half of a surrogate pair in what is compared: 400 that names the f
   }
 })
 
-test('wrong percent-escapes in a path are 400, endless path parameters 404', async () => {
-  for (const path of ['/%zz', '/admin/v1/datasets/%/classifications', '/admin/v1/datasets/%ff%fe/classifications']) {
+test('wrong percent-escapes in a path and endless path parameters are 400, in the words of their route, after the credential', async () => {
+  await expectError(
+    server,
+    await raw('GET /v1/nope/%ff HTTP/1.1', `Authorization: Bearer ${key}\r\n`),
+    404,
+    'not_found',
+  )
+  for (const path of ['/v1/users/rss/%ff', '/v1/analysis/runs/%ff']) {
+    await expectError(server, await raw(`GET ${path} HTTP/1.1`, ''), 401, 'unauthorized')
+  }
+  for (const path of ['/admin/v1/datasets/%/classifications', '/admin/v1/datasets/%ff%fe/classifications']) {
     const answer = await raw(`GET ${path} HTTP/1.1`, adminLine)
     await expectError(server, answer, 400, 'invalid_request')
     assert.match(answer.body.message, /^the path has a percent-escape that is not UTF-8/)
   }
-  const long = await server.admin('GET', `/admin/v1/applications/${'a'.repeat(3000)}`)
-  await expectError(server, long, 404, 'not_found')
+  const long = 'a'.repeat(3000)
+  await expectError(server, await server.admin('GET', `/admin/v1/applications/${long}`), 400, 'invalid_request')
+  for (const [path, code] of [
+    ['/v1/users/rss/ID', 'invalid_document_query'],
+    ['/v1/users/ID/u1/documents', 'invalid_document_query'],
+    ['/v1/documents/ID/content', 'invalid_document_query'],
+    ['/v1/values/ID', 'invalid_document_query'],
+    ['/v1/live-queries/ID', 'invalid_query'],
+    ['/v1/analysis/runs/ID', 'invalid_analysis_request'],
+    ['/v1/analysis/subscriptions/ID/checkpoint', 'invalid_analysis_subscription'],
+  ] as const) {
+    for (const id of ['%ff', '%ED%A0%80', '%', 'caf%e9', ...(path.endsWith('rss/ID') ? [] : [long])]) {
+      const answer = await raw(`GET ${path.replace('ID', id)} HTTP/1.1`, `Authorization: Bearer ${key}\r\n`)
+      await expectError(server, answer, 400, code)
+    }
+  }
+})
+
+test('an empty query parameter is 400, on every route that is read', async () => {
+  const { paths } = (await server.call('GET', '/openapi.json')).body
+  const { key: analyst } = await server.makeApplication({
+    entitlements: [{ datasets: ['news'] }],
+    policy: { analysis_enabled: true, live: { enabled: true } },
+  })
+  const { key: collector } = await server.makeCollector()
+  const documentId = (await send(server, collector, [documentOf('one')]))[0]!.document_id!
+  const asked: [path: string, name: string][] = []
+  for (const [path, { get }] of Object.entries<{ get?: { parameters?: { in: string; name: string }[] } }>(paths)) {
+    for (const { in: place, name } of get?.parameters ?? []) if (place === 'query') asked.push([path, name])
+  }
+  assert.ok(asked.length > 50, `${asked.length} parameters`)
+  const required: Record<string, string> = { '/v1/classifications': 'dataset_id=news&' }
+  for (const [path, name] of asked) {
+    const credential = path.startsWith('/v1/') ? analyst : adminToken
+    const query = `${name === 'dataset_id' ? '' : (required[path] ?? '')}${name}=`
+    const filled = path
+      .replace('{field}', 'tags')
+      .replace('{document_id}', documentId)
+      .replace(/\{\w+\}/g, 'x')
+    const { status, text } = await server.as(credential, 'GET', `${filled}?${query}`)
+    // Every value starts with an empty prefix.
+    assert.equal(status, name === 'prefix' ? 200 : 400, `${path}?${query}: ${text}`)
+  }
 })
 
 test('what is no HTTP request at all still gets our error shape', async () => {
   await expectError(
     server,
-    await raw('GET /v1/account HTTP/1.1', `X-Big: ${'a'.repeat(20_000)}\r\n`),
+    await raw('GET /v1/account HTTP/1.1', `X-Big: ${'a'.repeat(140_000)}\r\n`),
     431,
     'headers_too_large',
   )
@@ -465,12 +516,12 @@ test('a request that is answered gets no second answer, whatever is wrong with t
     [`${start}${head}Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n${followed}`, [400]],
     [`GET /readyz HTTP/1.1\r\nHost: test\r\n\r\nnonsense\r\n\r\n`, [200]],
   ] as const) {
-    // Comes to its end when the connection is closed.
+    // Ends when the connection is closed.
     const answers = await server.raw(sent)
     assert.deepEqual(answers.match(/(?<=HTTP\/1\.1 )\d+/g)?.map(Number), statuses, answers)
   }
 
-  // Half a body, then the end of what the client sends: it went away.
+  // Half a body, then the end of the stream: the client went away.
   const half = new HalfSent(server, `${start}${head}X-Request-Id: half\r\nContent-Length: 500\r\n\r\n{"name":`)
   half.end()
   await half.closed
@@ -486,11 +537,12 @@ test('a request that is answered gets no second answer, whatever is wrong with t
 test('what never became a request has its line in the log, and nothing in it of what was sent', async () => {
   const canary = 'c4nary'
   const answers = [
-    [await raw(`GET /${canary}%zz HTTP/1.1`), { method: 'GET', status: 400, reason: 'FST_ERR_BAD_URL' }],
-    [await raw(`GET /v1/documents/${canary.repeat(200)} HTTP/1.1`), { method: 'GET', status: 404 }],
     [await raw(`${canary} / HTTP/1.1`), { status: 400, reason: 'HPE_INVALID_METHOD' }],
     [await raw(`CONNECT ${canary}:443 HTTP/1.1`), { method: 'CONNECT', status: 405 }],
-    [await raw('GET / HTTP/1.1', `X-Big: ${canary.repeat(5000)}\r\n`), { status: 431, reason: 'HPE_HEADER_OVERFLOW' }],
+    [
+      await raw('GET / HTTP/1.1', `X-Big: ${canary.repeat(25_000)}\r\n`),
+      { status: 431, reason: 'HPE_HEADER_OVERFLOW' },
+    ],
     [await raw('GET / HTTP/1.1', `Expect: ${canary}\r\n`), { method: 'GET', status: 417 }],
   ] as const
   for (const [{ status, headers }, expected] of answers) {

@@ -16,7 +16,7 @@ const allTypes = [
   ...['document.updated', 'document.created', 'document.version.created', 'document.metrics.updated'],
 ].join()
 
-/** Everything that may be read, as lines; and that it is everything, together with the feed. */
+/** The lines of everything that an application may read. Together with the feed they are complete. */
 describe('the export', () => {
   let server: TestServer
   let collector: string
@@ -160,7 +160,7 @@ describe('the export', () => {
         current,
         lines.filter(({ type }) => type === 'document'),
       )
-      // In pieces, a document's earlier versions may come in the next one.
+      // In pieces, the earlier versions of a document may come in the next piece.
       const pieces: Line[] = []
       for (let cursor = ''; ; ) {
         const piece = await exported(key, { versions: 'all', limit: 1, ...(cursor === '' ? {} : { cursor }) })
@@ -201,7 +201,7 @@ describe('the export', () => {
       version_created_at: timed(content?.created_at),
     })
     const documentFields = ['dataset_id', 'source_platform', 'external_id', 'url', 'title', 'content_type', 'language']
-    documentFields.push('region', 'status', 'current_version_id', 'score')
+    documentFields.push('thumbnail_url', 'region', 'status', 'current_version_id', 'score')
 
     const small = await keyFor([{ datasets: ['small'] }])
     const bodiless = await keyFor([{ datasets: ['small'], fields: ['title'] }])
@@ -255,7 +255,7 @@ describe('the export', () => {
     const none = [null, null, null]
     assert.deepEqual(await times(await keyFor([{ datasets: ['blogs'], platforms: ['nowhere'] }])), none)
     assert.deepEqual(await times(await keyFor([])), none)
-    // What it may not read moves nothing, whether by language or by time of publication.
+    // Documents that it may not read move nothing, whether by language or by publication time.
     const within = { published_from: '2001-01-01T00:00:00Z', published_to: '2001-02-01T00:00:00Z' }
     const narrow = [
       await keyFor([{ datasets: ['blogs'], languages: ['is'] }]),
@@ -302,7 +302,7 @@ describe('the export', () => {
       const answer = await ask(key, parameters)
       assert.deepEqual([answer.status, answer.body.code], [status, code], JSON.stringify(parameters))
     }
-    // The place in the feed is for the same filters, in any order.
+    // The feed cursor is for the same filters, in any order.
     const { changes_cursor } = (await exported(all, { dataset_id: 'news,blogs', limit: 1 }))[0]!
     const feed = { event_type: allTypes, cursor: changes_cursor }
     assert.equal((await feedAnswer(server, all, { ...feed, dataset_id: 'blogs,news' })).status, 200)
@@ -321,7 +321,7 @@ describe('the export', () => {
     assert.equal(usage.operations['export.read'], 2)
   })
 
-  /** An answer that is not read until it is asked for. */
+  /** A response that is not read until the test reads it. */
   async function held(key: string): Promise<IncomingMessage> {
     const request = httpRequest(new URL(pathOf({}), server.address), { headers: { authorization: `Bearer ${key}` } })
     request.on('error', () => {})
@@ -343,14 +343,15 @@ describe('the export', () => {
       entitlements: [{ datasets: ['news'] }],
     })
     const lines = await rest(narrowed)
-    // What had been read is all that came; and it says so, because none of it need be readable any more.
+    // Only the lines that were already read arrive, followed by an error line, because the rest may no longer be
+    // readable.
     assert.ok(idsOf(lines).length < count / 2)
     assert.deepEqual([lines.at(-1)!.type, lines.at(-1)!.code], ['error', 'cursor_expired'])
 
     const anew = await exported(key, { limit: 10 })
     const { cursor } = anew.at(-1)!
     assert.equal((await ask(key, { cursor, limit: 1 })).status, 200)
-    // The same once more is no change; more than before is one.
+    // The same entitlements again are no change; more are one.
     const put = (...datasets: string[]) =>
       server.mustAdmin('PUT', `/admin/v1/applications/${applicationId}/entitlements`, {
         entitlements: [{ datasets }],
@@ -383,8 +384,8 @@ describe('the export', () => {
   })
 
   /**
-   * The promise itself, against a plain model: what was last sent of each document. Writers go on while the export is
-   * read, in pieces; documents become readable and unreadable by their language.
+   * The promise of the export, against a plain model: the last sent state of each document. Writers continue while the
+   * export is read in pieces, and documents become readable and unreadable by their language.
    */
   test('with the feed behind it, it is everything, whatever is written meanwhile', async () => {
     const key = await keyFor([{ datasets: histories, languages: ['en'] }])

@@ -1,15 +1,15 @@
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** What the endpoint does with the requests that come in from now on. */
+/** How the endpoint treats requests from now on. */
 export type Behaviour = 'answers' | 'hangs' | 'errors' | 'wrong dimensions' | 'not a number' | 'garbage' | 'half'
 
 export const fakeDimensions = 64
 const fakeModel = 'fake/bag-of-words'
-/** The profile that the model is registered under. */
+/** The profile under which the model is registered. */
 export const fakeProfile = 'fake-bag-of-words'
 
-/** Texts that share words are near each other: each word counts at a place that follows from its letters. */
+/** Texts with common words are near each other: each word counts in a dimension that follows from its letters. */
 export function fakeVector(text: string, dimensions: number = fakeDimensions): number[] {
   const vector = new Array<number>(dimensions).fill(0)
   for (const word of text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? ['']) {
@@ -20,15 +20,17 @@ export function fakeVector(text: string, dimensions: number = fakeDimensions): n
   return vector
 }
 
-/** An OpenAI-compatible embedding endpoint on this machine, in this process, that can be made to fail in many ways. */
+/** An OpenAI-compatible embedding endpoint in this process that can be made to fail in many ways. */
 export class FakeEmbedding {
   behaviour: Behaviour = 'answers'
-  /** Texts it was asked for, ever. */
+  /** All texts that were ever requested. */
   texts: string[] = []
+  /** The trace headers of its requests. */
+  traceparents: (string | undefined)[] = []
   vectorOf: typeof fakeVector = fakeVector
-  /** Requests with such a text are answered 400, whatever else they hold. */
+  /** Requests with a matching text are answered 400, whatever else they contain. */
   refuses: RegExp | null = null
-  /** Holds every answer back by that long. */
+  /** Delays every answer by this time. */
   delayMs = 0
   #server: Server | null = null
   #port = 0
@@ -40,7 +42,10 @@ export class FakeEmbedding {
       request.setEncoding('utf8').on('data', (text) => {
         sent += text
       })
-      request.on('end', () => this.#answer(sent, response))
+      request.on('end', () => {
+        this.traceparents.push(request.headers.traceparent as string | undefined)
+        this.#answer(sent, response)
+      })
     })
     this.#server = server
     await new Promise<void>((resolve) => server.listen(this.#port, '127.0.0.1', resolve))
@@ -66,7 +71,7 @@ export class FakeEmbedding {
     await new Promise((resolve) => server.close(resolve))
   }
 
-  /** Works again; what hung is broken off, as by an endpoint that was started again. */
+  /** Works again. Hanging requests are broken, as by a restart of the endpoint. */
   recover(): void {
     this.behaviour = 'answers'
     for (const response of this.#hanging) response.destroy()
@@ -74,6 +79,11 @@ export class FakeEmbedding {
   }
 
   #answer(sent: string, response: ServerResponse): void {
+    // Not from a server under test: somebody waits for another program that had or will have this port.
+    if (sent === '') {
+      response.writeHead(400).end()
+      return
+    }
     const input = (JSON.parse(sent) as { input: string[] }).input
     this.texts.push(...input)
     if (this.behaviour === 'hangs') {

@@ -7,7 +7,7 @@ export interface Asked {
   readonly documents: readonly string[]
 }
 
-/** A rerank endpoint on this machine, in this process, which can be asked to answer in other ways. */
+/** A rerank endpoint in this process, whose answers a test can replace. */
 export class FakeReranker {
   readonly asked: Asked[] = []
   answer: (asked: Asked, response: ServerResponse) => void = byText
@@ -40,7 +40,7 @@ export class FakeReranker {
   }
 }
 
-/** Another text, another score: it follows from every letter, and from nothing else. */
+/** The score follows from every letter of the text, and from nothing else. */
 export function byText({ documents }: Asked, response: ServerResponse): void {
   const scoreOf = (text: string): number => {
     let hash = 2_166_136_261
@@ -51,7 +51,7 @@ export function byText({ documents }: Asked, response: ServerResponse): void {
   response.end(JSON.stringify({ results }))
 }
 
-/** The order upside down. */
+/** The reverse order. */
 export function lastIsBest({ documents }: Asked, response: ServerResponse): void {
   const results = documents.map((_, index) => ({ index, relevance_score: (index + 1) / 10 }))
   response.end(JSON.stringify({ results }))

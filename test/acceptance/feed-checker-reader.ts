@@ -5,21 +5,22 @@ import { chance, restMs } from './feed-checker-writer.ts'
 import type { TestServer } from './harness.ts'
 
 /**
- * One consumer. It pages at random sizes, saves its cursor now and then, and now and then "crashes": it forgets what
- * came after the saved cursor and reads on from there. What it reads again must be what it had read.
+ * One application. It reads pages of random sizes, saves its cursor now and then, and sometimes "crashes": it forgets
+ * everything after the saved cursor and reads on from there. The repeated events must equal the forgotten ones.
  */
 export class Reader {
   readonly name: string
+  readonly key: string
   events: FeedEvent[] = []
   replayed = 0
+  pages = 0
   readonly wrongReplays: string[] = []
   #server: () => TestServer
-  #key: string
   #filter: Readonly<Record<string, string>>
   #random: (below: number) => number
   #cursor: string | null = null
   #saved: { cursor: string | null; count: number } = { cursor: null, count: 0 }
-  /** What was forgotten in the last crash, still to be met again. */
+  /** The events that the last crash made it forget, and that must come again. */
   #expected: FeedEvent[] = []
 
   constructor(
@@ -28,8 +29,8 @@ export class Reader {
     options: { name: string; filter: Readonly<Record<string, string>>; seed: number },
   ) {
     this.name = options.name
+    this.key = key
     this.#server = server
-    this.#key = key
     this.#filter = options.filter
     this.#random = chance(options.seed)
   }
@@ -50,7 +51,7 @@ export class Reader {
   async #page(waitSeconds: number): Promise<FeedPage | null> {
     try {
       const limit = this.#random(3) === 0 ? 1 + this.#random(10) : 1 + this.#random(200)
-      const answer = await feedAnswer(this.#server(), this.#key, {
+      const answer = await feedAnswer(this.#server(), this.key, {
         ...this.#filter,
         limit,
         wait: waitSeconds,
@@ -59,7 +60,7 @@ export class Reader {
       if (answer.status === 200) return answer.body
       if (answer.status < 500) throw new Error(`the feed answered ${answer.status}: ${answer.text}`)
     } catch (error) {
-      // The server is away; anything else is a fault of the feed.
+      // The server is down. Any other error is a fault of the feed.
       if (!(error instanceof TypeError || (error as { code?: string }).code !== undefined)) throw error
     }
     await delay(restMs)
@@ -67,6 +68,7 @@ export class Reader {
   }
 
   #take(page: FeedPage): void {
+    this.pages++
     for (const event of page.items) {
       const expected = this.#expected.shift()
       if (expected !== undefined) {

@@ -1,8 +1,8 @@
 import type { FeedEvent } from './content.ts'
 
 /**
- * Judges what writers were told and what readers saw. The two know nothing of each other: a hole is an acknowledged
- * version that no event tells of, or an event of the whole feed that a reader's pass does not have.
+ * Compares the acknowledgements of writers with the events of readers. The two know nothing of each other. A hole is an
+ * acknowledged version without an event, or an event of the whole feed that a reader lacks.
  */
 export interface Acknowledged {
   readonly documentId: string
@@ -13,13 +13,13 @@ export interface Pass {
   readonly name: string
   /** Whether an event of the whole feed is for this reader. */
   readonly wants: (event: FeedEvent) => boolean
-  /** What it saw, from the beginning to the end, in the order in which it saw it. */
+  /** The events that it saw, from first to last. */
   readonly events: readonly FeedEvent[]
 }
 
 export interface Trace {
   readonly acknowledged: readonly Acknowledged[]
-  /** The whole feed, read in one go after everything. */
+  /** The whole feed, read in one go after everything else. */
   readonly feed: readonly FeedEvent[]
   readonly passes: readonly Pass[]
 }
@@ -28,9 +28,9 @@ export interface Verdict {
   lost: number
   repeated: number
   outOfOrder: number
-  /** Events that a reader saw and that the feed does not have, or not like that. */
+  /** Events that a reader saw and that the feed does not have, or has differently. */
   altered: number
-  /** The first of them, in words. */
+  /** The first faults, as text. */
   readonly faults: string[]
 }
 
@@ -100,7 +100,7 @@ function inOrder(
   }
 }
 
-/** Whether an event is as it was, or has its ids alone, which is what an erasure leaves of those of its documents. */
+/** Whether an event is unchanged or has only its ids left, as after an erasure of its document. */
 export const isStill = (before: FeedEvent, now: FeedEvent): boolean =>
   sameEvent(before, now) || sameEvent(idsOf(before), now)
 

@@ -1,12 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { documentOf, OpenRequest, path, type Sent } from './content.ts'
+import { changedIn, languages, regions, years } from './feed-checker-entitlements.ts'
 import type { Acknowledged } from './feed-checker-verify.ts'
 import type { TestServer } from './harness.ts'
 
-/** Before asking a server again that is away: to ask takes processor time from its start. */
+/** The pause before another request to a server that is down, because requests take processor time from its start. */
 export const restMs = 100
 
-/** The same choices in every run of the same seed. */
+/** The same choices in every run with the same seed. */
 export function chance(seed: number): (below: number) => number {
   let state = seed >>> 0
   return (below) => {
@@ -17,25 +18,29 @@ export function chance(seed: number): (below: number) => number {
   }
 }
 
+const factOf = (label_code: string) => ({ kind: 'category', level: 'document', metadata: { label_code } })
+
 interface Written {
   readonly externalId: string
   body: string
   score: number
-  /** What else it says of itself: tags, status, author. */
+  /** The other fields: tags, status, author, language and so on. */
   rest: Sent
   documentId: string
   versionId: string
 }
 
 /**
- * One collector with documents of its own. It sends batches of 1 to 300, new documents and changed ones mixed, as JSON
- * or as a slow stream of lines; what is not acknowledged because the server went away it sends again until it is. Now and
- * then one of its documents is erased.
+ * One collector with its own documents. It sends batches of 1 to 300 new and changed documents, as JSON or as a slow
+ * stream of lines. Documents without an acknowledgement, because the server went away, are sent again until they have
+ * one. Now and then it erases one of its documents.
  */
 export class Writer {
   readonly documents: Written[] = []
   readonly acknowledged: Acknowledged[] = []
-  /** Documents that were acknowledged as changed: each made an event at least. */
+  /** All states of each document in order, including erased documents. */
+  readonly states = new Map<string, Sent[]>()
+  /** The number of documents acknowledged as changed. Each made at least one event. */
   changed = 0
   sentAgain = 0
   erased = 0
@@ -44,7 +49,7 @@ export class Writer {
   #name: string
   #random: (below: number) => number
 
-  /** `server` gives the process to speak to, each time it is asked. */
+  /** `server` returns the process for each request. */
   constructor(server: () => TestServer, key: string, name: string, seed: number) {
     this.#server = server
     this.#key = key
@@ -52,7 +57,7 @@ export class Writer {
     this.#random = chance(seed)
   }
 
-  /** One batch, acknowledged to its last document. */
+  /** Sends one batch until all its documents are acknowledged. */
   async write(): Promise<void> {
     for (let left = this.#random(4); left > 0 && this.documents.length > 0; left--) await this.#eraseOne()
     const size = this.#random(4) === 0 ? 1 + this.#random(8) : 1 + this.#random(300)
@@ -71,7 +76,7 @@ export class Writer {
     }
   }
 
-  /** One document that is there, for good: it is not sent again. */
+  /** Erases one of its documents for good. It is not sent again. */
   async #eraseOne(): Promise<void> {
     const [one] = this.documents.splice(this.#random(this.documents.length), 1)
     for (;;) {
@@ -91,27 +96,60 @@ export class Writer {
     const known = this.documents.length
     if (known > 0 && this.#random(3) === 0) {
       const one = this.documents[this.#random(known)]!
-      const what = this.#random(7)
+      const what = this.#random(12)
       if (what === 0 || what === 2) one.body = `Body ${this.#random(1_000_000)} of ${one.externalId}`
       if (what === 1 || what === 2) one.score++
       if (what === 4) one.rest = { ...one.rest, tags: [`t${this.#random(9)}`, `t${this.#random(9)}`] }
       if (what === 5) one.rest = { ...one.rest, status: this.#random(2) === 0 ? 'active' : 'unavailable' }
       if (what === 6) one.rest = { ...one.rest, author: { external_author_id: `u${this.#random(9)}` } }
+      if (what === 7 || what === 8) one.rest = { ...one.rest, ...this.#place() }
+      if (what === 8) one.body = `Body ${this.#random(1_000_000)} of ${one.externalId}`
+      if (what === 9)
+        one.rest = { ...one.rest, facts: [factOf(`c${this.#random(3)}`)], topics: [`p${this.#random(3)}`] }
+      if (what === 10) one.rest = { ...one.rest, quality: this.#random(9) / 10 }
+      if (what === 11) {
+        one.score++
+        one.rest = { ...one.rest, tags: [`t${this.#random(9)}`] }
+      }
       return one
     }
     const externalId = `${this.#name}-${known + this.erased}`
-    const one = { externalId, body: `Body of ${externalId}`, score: 0, rest: {}, documentId: '', versionId: '' }
+    const one = {
+      externalId,
+      body: `Body of ${externalId}`,
+      score: 0,
+      rest: this.#place(),
+      documentId: '',
+      versionId: '',
+    }
     this.documents.push(one)
     return one
   }
 
+  /** The values that decide who may read the document. Some are sometimes absent. */
+  #place(): Sent {
+    const place: Record<string, string | undefined> = {
+      language: languages[this.#random(languages.length + 1)],
+      region: regions[this.#random(regions.length + 1)],
+      published_at: years[this.#random(years.length + 1)],
+    }
+    return Object.fromEntries(Object.entries(place).filter(([, value]) => value !== undefined))
+  }
+
+  /** A document that was sent again unchanged has no new state. */
+  #remember(documentId: string, sent: Sent): void {
+    const states = this.states.get(documentId) ?? []
+    if (changedIn(states.at(-1) ?? null, sent).length > 0) states.push(sent)
+    this.states.set(documentId, states)
+  }
+
   #document({ externalId, body, score, rest }: Written): Sent {
-    // Half of the documents in each of two datasets, so that filtered readers have something to skip.
+    // Half of the documents are in each of two datasets, so that filtered readers have something to skip.
     const dataset_id = externalId.length % 2 === 0 ? 'even' : 'odd'
     return documentOf(externalId, { dataset_id, source_platform: this.#name, body, score, ...rest })
   }
 
-  /** How many were acknowledged, from the first on. */
+  /** Returns how many documents were acknowledged, from the first one on. */
   async #sendBatch(batch: readonly Written[]): Promise<number> {
     const server = this.#server()
     try {
@@ -135,7 +173,7 @@ export class Writer {
       request.end()
       await request.ended
     } catch {
-      // What was answered before the connection broke is acknowledged all the same.
+      // Documents that were answered before the connection broke are acknowledged.
       request.abort()
     }
     return this.#take(batch, request.text)
@@ -156,6 +194,7 @@ export class Writer {
       one.documentId = documentId
       one.versionId = versionId
       this.acknowledged.push({ documentId, versionId })
+      this.#remember(documentId, this.#document(one))
     }
     const refused = /"error":\{[^}]*\}/.exec(answer)
     if (refused !== null && !refused[0].includes('not_stored')) throw new Error(refused[0])

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type FeedEvent, wholeFeed } from './content.ts'
+import { type Entitled, entitled, faultsOf } from './feed-checker-entitlements.ts'
 import { Reader } from './feed-checker-reader.ts'
 import { type Verdict, verify } from './feed-checker-verify.ts'
 import { chance, Writer } from './feed-checker-writer.ts'
@@ -8,28 +9,28 @@ import { KeptMirror } from './kept-mirror.ts'
 
 /**
  * The checker of the change feed: many writers, readers that restart, a mirror and a server that are killed again and
- * again; or a fleet of servers on one database, each request to another one, and the database killed too.
- * Afterwards nothing may be lost, repeated or out of order, every acknowledged document must be readable as it was
- * acknowledged, and the mirror's copy must equal what the server says.
+ * again; or a fleet of servers on one database, each request to another one, with kills of the database too. Afterwards
+ * nothing may be lost, repeated or out of order, every acknowledged document must be readable as acknowledged, and the
+ * mirror's copy must equal the server's content.
  */
 export interface CheckOptions {
-  /** At least so many events are written. */
+  /** The minimum number of events. */
   readonly events: number
   readonly writers: number
   readonly seed: number
   /**
-   * Changes that are acknowledged between two kills, at the least and at the most. Not a time: a slow machine would be
-   * killed more often, and be slower still.
+   * The minimum and maximum number of acknowledged changes between two kills. Not a time, because a slow machine would
+   * be killed more often and become even slower.
    */
   readonly changesAlive: readonly [number, number]
-  /** Further processes on the same store, killed as well; none when absent. */
+  /** Further processes on the same store, killed as well; none if absent. */
   readonly fleet?: Fleet
   readonly report?: (line: string) => void
 }
 
 export interface Fleet {
   readonly databaseUrl: string
-  /** Processes that answer requests, and processes that only work in the background. */
+  /** The number of processes that answer requests, and of processes that only work in the background. */
   readonly api: number
   readonly workers: number
   /** Kills the database itself, and starts it again. */
@@ -46,10 +47,13 @@ export interface CheckResult extends Verdict {
   readonly wrongReplays: readonly string[]
   readonly erased: number
   readonly mirrorKills: number
-  /** What the mirror says of its own copy, and what else is wrong with it. */
+  /** The mirror's verdict on its own copy, and the other faults in it. */
   readonly mirrorSays: string
   readonly copyFaults: readonly string[]
-  /** Acknowledged documents that are not there, or not with the acknowledged version and text. */
+  /** The events that applications with entitlements of every kind saw, and the faults in them. */
+  readonly entitled: readonly Entitled[]
+  readonly entitledFaults: readonly string[]
+  /** Acknowledged documents that are missing, or lack the acknowledged version and text. */
   readonly unreadable: number
 }
 
@@ -69,7 +73,10 @@ export async function checkFeed(options: CheckOptions): Promise<CheckResult> {
   const answering = servers.slice(0, options.fleet?.api ?? 1)
   const server = answering[0]!
   const choose = chance(options.seed + 2000)
-  /** Whatever fails ends all: a reader, or a database that does not come back, which the others would wait for. */
+  /**
+   * Any failure ends the whole run: a reader's, or that of a database that does not come back and for which all others
+   * would wait.
+   */
   let failed = false
   const fails = () => {
     failed = true
@@ -89,9 +96,16 @@ export async function checkFeed(options: CheckOptions): Promise<CheckResult> {
       (filter, i) => new Reader(any, key, { name: `reader ${i}`, filter, seed: options.seed + 100 + i }),
     )
 
+    const entitledReaders: Reader[] = []
+    for (const [i, { name, entitlements }] of entitled.entries()) {
+      const own = await server.makeApplication({ entitlements })
+      const filter = { event_type: allTypes }
+      entitledReaders.push(new Reader(any, own.key, { name, filter, seed: options.seed + 200 + i }))
+    }
+
     let written = false
     const changed = () => writers.reduce((sum, writer) => sum + writer.changed, 0)
-    const reading = Promise.all(readers.map((reader) => reader.read(() => written)))
+    const reading = Promise.all([...readers, ...entitledReaders].map((reader) => reader.read(() => written)))
     const writing = Promise.all(
       writers.map(async (writer) => {
         while (changed() < options.events) await writer.write()
@@ -106,6 +120,7 @@ export async function checkFeed(options: CheckOptions): Promise<CheckResult> {
     if (options.fleet !== undefined) kill.push(() => options.fleet!.killDatabase())
     const killing = killAgain(kill, options, changed, () => written, report)
     const mirror = await KeptMirror.start(any, key)
+    const limited = await KeptMirror.start(any, entitledReaders.at(-1)!.key)
     const mirroring = mirror.killAgain(options, changed, () => written)
     for (const part of [reading, killing, mirroring]) part.catch(fails)
     const [kills, mirrorKills] = await Promise.all([killing, mirroring, writing, reading])
@@ -114,6 +129,14 @@ export async function checkFeed(options: CheckOptions): Promise<CheckResult> {
     const wants = (filter: Readonly<Record<string, string>>) => (event: FeedEvent) =>
       (filter.dataset_id === undefined || event.dataset_id === filter.dataset_id) &&
       (filter.event_type ?? plainTypes).split(',').includes(event.event_type)
+    const states = new Map(writers.flatMap((writer) => [...writer.states]))
+    const seen: Entitled[] = []
+    for (const [i, { name, events, pages, key: own }] of entitledReaders.entries()) {
+      const { events: ofIt } = await wholeFeed(server, own, { event_type: allTypes })
+      seen.push({ name, entitlements: entitled[i]!.entitlements, events, pages, feed: ofIt })
+    }
+    const limitedCopy = await limited.verify(server)
+    const copy = await mirror.verify(server)
     const acknowledged = writers.flatMap((writer) => writer.acknowledged)
     const verdict = verify({
       acknowledged,
@@ -127,12 +150,15 @@ export async function checkFeed(options: CheckOptions): Promise<CheckResult> {
       acknowledged: acknowledged.length,
       kills,
       sentAgain: writers.reduce((sum, writer) => sum + writer.sentAgain, 0),
-      replayed: readers.reduce((sum, reader) => sum + reader.replayed, 0),
-      wrongReplays: readers.flatMap((reader) => reader.wrongReplays),
+      replayed: [...readers, ...entitledReaders].reduce((sum, reader) => sum + reader.replayed, 0),
+      wrongReplays: [...readers, ...entitledReaders].flatMap((reader) => reader.wrongReplays),
+      entitled: seen,
+      entitledFaults: seen.flatMap((one) => faultsOf(one, feed, states)),
       unreadable: await countUnreadable(server, key, writers),
       erased: writers.reduce((sum, writer) => sum + writer.erased, 0),
       mirrorKills,
-      ...(await mirror.verify(server)),
+      mirrorSays: `${copy.mirrorSays}; that of an application with ${entitled.at(-1)!.name}: ${limitedCopy.mirrorSays}`,
+      copyFaults: [...copy.copyFaults, ...limitedCopy.copyFaults],
     }
   } finally {
     await Promise.all(servers.map((one) => one.kill9()))
@@ -195,15 +221,18 @@ async function countUnreadable(server: TestServer, key: string, writers: readonl
   return unreadable
 }
 
-/** One line for people, and whether anything is at fault. */
+/** One line for people, and whether there is no fault. */
 export function summaryOf(result: CheckResult): { readonly text: string; readonly good: boolean } {
-  const { lost, repeated, outOfOrder, altered, unreadable, wrongReplays, copyFaults } = result
-  const good = lost + repeated + outOfOrder + altered + unreadable + wrongReplays.length + copyFaults.length === 0
+  const { lost, repeated, outOfOrder, altered, unreadable, wrongReplays, copyFaults, entitledFaults } = result
+  const words = [...wrongReplays, ...copyFaults, ...entitledFaults]
+  const good = lost + repeated + outOfOrder + altered + unreadable + words.length === 0
   const text =
     `${result.events} events of ${result.documents} documents, ${result.acknowledged} acknowledgements, ` +
     `${result.kills} kills, ${result.sentAgain} requests sent again, ${result.replayed} events replayed: ` +
     `lost ${lost}, repeated ${repeated}, out of order ${outOfOrder}, altered ${altered}, ` +
     `wrong replays ${wrongReplays.length}, acknowledged but unreadable ${unreadable}; ` +
-    `the mirror, killed ${result.mirrorKills} times, ${result.erased} documents erased: ${result.mirrorSays}`
+    `the mirror, killed ${result.mirrorKills} times, ${result.erased} documents erased: ${result.mirrorSays}\n` +
+    `by entitlement, ${entitledFaults.length} faults: ` +
+    result.entitled.map(({ name, feed, pages }) => `${name} ${feed.length} events in ${pages} pages`).join(', ')
   return { text, good }
 }

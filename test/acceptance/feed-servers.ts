@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 
-/** Servers of feeds, good and bad ones, on free ports of this machine. */
+/** Servers of good and bad feeds, on free ports of this machine. */
 export interface Item {
   readonly id: string
   readonly title?: string
@@ -52,7 +52,7 @@ export class FeedServer {
     return this.address + path
   }
 
-  /** A feed that is always there; what it holds can be changed by calling again. */
+  /** A feed that is always available. Calling it again replaces its content. */
   feed(path: string, items: readonly Item[]): string {
     return this.on(path, (_, response) => response.setHeader('content-type', 'application/rss+xml').end(rss(items)))
   }
@@ -67,7 +67,7 @@ export class FeedServer {
   }
 }
 
-/** Every nasty thing a feed can do, by the name of what must be said of it. */
+/** Every kind of broken or hostile feed, with the expected message. */
 export function nastyFeeds(server: FeedServer): Record<string, { url: string; expected: RegExp }> {
   const on = (path: string, handler: Handler, expected: RegExp) => ({ url: server.on(path, handler), expected })
   const body = (text: string | Buffer, headers: Record<string, string> = {}): Handler => {
@@ -125,7 +125,7 @@ export function nastyFeeds(server: FeedServer): Record<string, { url: string; ex
   }
 }
 
-/** Unusual, and yet good. */
+/** Unusual but valid feeds. */
 export function oddFeeds(server: FeedServer): Record<string, string> {
   const body = (text: string | Buffer, headers: Record<string, string> = {}): Handler => {
     return (_, response) => response.writeHead(200, headers).end(text)

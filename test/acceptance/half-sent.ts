@@ -2,11 +2,11 @@ import { connect, type Socket } from 'node:net'
 import { parseRaw } from './expect-error.ts'
 import type { Answer, TestServer } from './harness.ts'
 
-/** A request on a connection of its own whose body the test sends when it likes, or never. */
+/** A request on its own connection. The test sends the body when it likes, or never. */
 export class HalfSent {
-  /** Resolves when the connection is closed, by whomever. */
+  /** Resolves when either side has closed the connection. */
   readonly closed: Promise<void>
-  /** Everything that came back so far. */
+  /** Everything received so far. */
   received = ''
   #socket: Socket
 
@@ -22,7 +22,7 @@ export class HalfSent {
     socket.write(head)
   }
 
-  /** What was answered by the time the connection was closed. */
+  /** Waits until the connection is closed, and returns the answer. */
   async answer(): Promise<Answer> {
     await this.closed
     return parseRaw(this.received)
@@ -43,12 +43,12 @@ export class HalfSent {
     this.#socket.write(text)
   }
 
-  /** The client says that nothing more comes, and still listens. */
+  /** The client sends no more, and still listens. */
   end(): void {
     this.#socket.end()
   }
 
-  /** The client goes away. */
+  /** The client closes the connection. */
   abandon(): void {
     this.#socket.destroy()
   }

@@ -31,15 +31,15 @@ import { FakeEmbedding } from './fake-embedding.ts'
 export const adminToken = 'tma_acceptance-tests-only-0123456789'
 
 const main = new URL('../../bin/tidemark.js', import.meta.url).pathname
-/** Settings of a server that makes vectors itself, by the smaller model. */
+/** Settings of a server that makes vectors itself, with the smaller model. */
 export const builtInModel = { TIDEMARK_EMBEDDING_URL: '', TIDEMARK_EMBEDDING_MODEL: 'bge-small-en-v1.5' }
-/** And by those that it has when nothing is set. */
+/** Settings of a server with its default models. */
 export const usualModels = { TIDEMARK_EMBEDDING_URL: '', TIDEMARK_EMBEDDING_MODEL: '' }
-/** Settings of one that makes none, for tests of many documents that are about something else. */
+/** Settings of a server that makes no vectors, for tests of many documents that are not about vectors. */
 export const noVectors = { TIDEMARK_EMBEDDING_URL: 'http://127.0.0.1:9/v1', TIDEMARK_EMBEDDING_MODEL: 'none' }
 const isTest = /(\.test|\/run-together)\.ts$/.test(process.argv[1] ?? '')
 let endpoint: Promise<FakeEmbedding> | undefined
-/** The endpoint of all servers that are given no other. */
+/** The embedding endpoint of all servers without another one. */
 export function sharedEmbedding(): Promise<FakeEmbedding> {
   endpoint ??= new FakeEmbedding().start()
   return endpoint
@@ -52,34 +52,39 @@ export interface ServerOptions {
   readonly env?: Readonly<Record<string, string>>
   /** Flags after `serve`. */
   readonly args?: readonly string[]
-  /** An existing folder; a fresh one when absent. */
+  /** An existing folder; a new one if absent. */
   readonly dataDir?: string
-  /** The log is not kept, for measurements that it would disturb. */
-  readonly dropLog?: boolean
+  /** The program; that of this tree if absent. */
+  readonly main?: string
 }
 
 export interface Answer {
-  /** Method and path, where it is known. */
+  /** Method and path, if known. */
   readonly asked?: { readonly method: string; readonly path: string }
   readonly status: number
   readonly headers: Headers
-  /** The parsed body where it is JSON, else its text: as loosely typed as what JSON.parse gives. */
+  /** The parsed body of a JSON answer, otherwise its text. As loosely typed as the result of JSON.parse. */
   readonly body: ReturnType<typeof JSON.parse>
   readonly text: string
 }
 
 export interface CallOptions {
   readonly headers?: Readonly<Record<string, string>>
-  /** Sent as JSON; a text or bytes are sent as they are. */
+  /** Sent as JSON. A text or bytes are sent unchanged. */
   readonly body?: unknown
 }
 
-/** The store that this run is about. What is the same on both is asked once: there it says so. */
+/** Settings that move a server's clock some days ahead. Node loads this module before any of Tidemark. */
+export const daysLater = (days: number): Record<string, string> => ({
+  NODE_OPTIONS: `--import data:text/javascript,const{now}=Date;Date.now=()=>now()+${days * 86_400_000}`,
+})
+
+/** The store of this run. Tests of behaviour that does not depend on the store run for only one of them. */
 export const store = process.env.STORE === 'postgres' ? 'postgres' : 'sqlite'
 
 const databases = new Map<string, Promise<string>>()
 
-/** The settings that say where a data folder's store is. */
+/** The settings that name the store of a data folder. */
 export async function storeOf(dataDir: string): Promise<Record<string, string>> {
   if (store === 'sqlite') return {}
   let url = databases.get(dataDir)
@@ -90,7 +95,7 @@ export async function storeOf(dataDir: string): Promise<Record<string, string>> 
   return { TIDEMARK_DATABASE_URL: await url }
 }
 
-/** Everything that acceptance runs put into a child's environment: ours without TIDEMARK_*, then the run's own. */
+/** The environment of a child process: that of this process without TIDEMARK_*, then the settings of the run. */
 async function environment(dataDir: string, own: Readonly<Record<string, string>>): Promise<Record<string, string>> {
   const env: Record<string, string> = {}
   for (const [name, value] of Object.entries(process.env)) {
@@ -102,20 +107,20 @@ async function environment(dataDir: string, own: Readonly<Record<string, string>
     TIDEMARK_DATA_DIR: dataDir,
     TIDEMARK_PORT: '0',
     TIDEMARK_ADMIN_TOKEN: adminToken,
-    // The connections of tests are idle when a server is stopped, and nobody will use them again.
+    // Connections of tests are idle when a server is stopped, and nobody uses them again.
     TIDEMARK_SHUTDOWN_DRAIN_MS: '0',
   }
   return { ...env, ...settings, ...(await storeOf(dataDir)), ...own }
 }
 
-/** What is ended and removed: with the file whose tests made it, or with the process where several files share it. */
+/** Folders and processes that are removed with the test file, or with the process if several files share them. */
 class Leftovers {
   readonly folders = new Set<string>()
   readonly children = new Set<ChildProcess>()
 
   clear(): void {
     for (const child of this.children) child.kill('SIGKILL')
-    // What was killed just now may still be writing.
+    // A process that was just killed may still be writing.
     for (const folder of this.folders) rmSync(folder, { recursive: true, force: true, maxRetries: 10 })
     this.folders.clear()
   }
@@ -125,7 +130,7 @@ const ofProcess = new Leftovers()
 clearAtEnd(() => ofFile.clear())
 process.on('exit', () => ofProcess.clear())
 
-/** A folder that is gone when the test file has ended. */
+/** A folder that is removed at the end of the test file. */
 export const freshFolder = (): string => folderOf(ofFile)
 
 function folderOf(leftovers: Leftovers): string {
@@ -137,11 +142,15 @@ function folderOf(leftovers: Leftovers): string {
 interface CommandOptions {
   readonly env?: Readonly<Record<string, string>>
   readonly dataDir?: string
+  /** The working directory of the command. */
+  readonly cwd?: string
   readonly input?: string
+  /** Who runs it; only root can say another one. */
+  readonly user?: { readonly uid: number; readonly gid: number }
 }
 
 interface Ended {
-  /** null when a signal ended it. */
+  /** Null if a signal ended the process. */
   readonly code: number | null
   readonly stdout: string
   readonly stderr: string
@@ -149,21 +158,22 @@ interface Ended {
 
 interface Running {
   readonly ended: Promise<Ended>
-  /** What is printed, as soon as it matches; rejects with all of it where the command ends before. */
+  /** Resolves when the output matches. Rejects with the whole output if the command ends before. */
   printed(pattern: RegExp): Promise<RegExpExecArray>
   signal(signal: NodeJS.Signals): void
   kill9(): void
 }
 
-/** One run of the command line, to its end. */
+/** Runs the command line and waits for its end. */
 export async function tidemark(args: readonly string[], options: CommandOptions = {}): Promise<Ended> {
   return (await startTidemark(args, options)).ended
 }
 
-/** One run of the command line that can be ended before. */
+/** Runs the command line. The test can end it earlier. */
 export async function startTidemark(args: readonly string[], options: CommandOptions = {}): Promise<Running> {
   const env = await environment(options.dataDir ?? freshFolder(), options.env ?? {})
-  const child = spawn(process.execPath, [main, ...args], { env, stdio: ['pipe', 'pipe', 'pipe'] })
+  const { cwd, user } = options
+  const child = spawn(process.execPath, [main, ...args], { env, cwd, stdio: ['pipe', 'pipe', 'pipe'], ...user })
   ofFile.children.add(child)
   let stdout = ''
   let stderr = ''
@@ -208,9 +218,9 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
 
 let shared: Promise<TestServer> | undefined
 /**
- * The same one for all files that run in this process and ask for it: a start, and code that is not warm yet, are most of
- * what a small file takes. A file makes datasets with names of its own in it, and asks for nothing that is of the whole
- * instance. It may restart it, but not with other settings.
+ * A server that all files in this process share, because most of a small file's time goes into a start and cold code. A
+ * file uses its own dataset names and requests nothing about the whole instance. It may restart the server, but not
+ * with other settings.
  */
 export function sharedServer(): Promise<TestServer> {
   shared ??= (async () => {
@@ -221,7 +231,7 @@ export function sharedServer(): Promise<TestServer> {
   return shared
 }
 
-/** Another process on the store of a server, with a data folder of its own. */
+/** Another process on the store of a server, with its own data folder. */
 export async function startBeside(server: TestServer, env: Readonly<Record<string, string>> = {}): Promise<TestServer> {
   return startServer({ env: { ...(await storeOf(server.dataDir)), ...env } })
 }
@@ -230,7 +240,7 @@ export class TestServer {
   readonly dataDir: string
   /** Changes with every start. */
   address = ''
-  /** What was printed on standard output since the last start. */
+  /** Standard output since the last start. */
   stdout = ''
   /** The log (JSON lines) since the last start. */
   stderr = ''
@@ -245,18 +255,18 @@ export class TestServer {
     this.#leftovers = leftovers
   }
 
-  /** Resolves when the address is printed; rejects, with what it said, when the process ends before. */
+  /** Resolves when the address is printed. Rejects with the output if the process ends before. */
   async start(env: Readonly<Record<string, string>> = {}): Promise<void> {
     this.#options = { ...this.#options, env: { ...this.#options.env, ...env } }
     this.stdout = ''
     this.stderr = ''
-    const child = spawn(process.execPath, [main, 'serve', ...(this.#options.args ?? [])], {
+    const child = spawn(process.execPath, [this.#options.main ?? main, 'serve', ...(this.#options.args ?? [])], {
       env: await environment(this.dataDir, await this.#settings()),
-      stdio: ['ignore', 'pipe', this.#options.dropLog === true ? 'ignore' : 'pipe'],
+      stdio: ['ignore', 'pipe', 'pipe'],
     })
     this.#leftovers.children.add(child)
     this.#child = child
-    child.stderr?.setEncoding('utf8').on('data', (text) => {
+    child.stderr.setEncoding('utf8').on('data', (text) => {
       this.stderr += text
     })
     this.#ended = new Promise((resolve) => {
@@ -265,13 +275,14 @@ export class TestServer {
         resolve(code)
       })
     })
-    // A server that still runs when the tests are over must not keep their process; `#within` holds it while we wait.
+    // A server that still runs after the tests must not keep their process alive. `#within` keeps it alive while a test
+    // waits.
     child.unref()
-    for (const pipe of [child.stdout, child.stderr]) (pipe as Socket | null)?.unref()
+    for (const pipe of [child.stdout, child.stderr]) (pipe as Socket).unref()
     this.address = await this.#within(
       startsWithinMs,
       new Promise<string>((resolve, reject) => {
-        child.stdout?.setEncoding('utf8').on('data', (text) => {
+        child.stdout.setEncoding('utf8').on('data', (text) => {
           this.stdout += text
           const printed = /^Tidemark serves (http:\S+)$/m.exec(this.stdout)
           if (printed !== null) resolve(printed[1]!)
@@ -283,7 +294,7 @@ export class TestServer {
     )
   }
 
-  /** Waits no longer than that; then the process is killed and the test fails with what it had said. */
+  /** Waits for at most `ms`. Then the process is killed, and the test fails with the process's output. */
   async #within<T>(ms: number, awaited: Promise<T>): Promise<T> {
     let tooLate: NodeJS.Timeout | undefined
     const late = new Promise<never>((_, reject) => {
@@ -299,7 +310,7 @@ export class TestServer {
     }
   }
 
-  /** The log's lines as objects; what a command says in words when it fails is not one. */
+  /** The lines of the log as objects. Plain text from a failing command is left out. */
   get logs(): Record<string, unknown>[] {
     return this.stderr
       .split('\n')
@@ -315,32 +326,32 @@ export class TestServer {
     this.#child?.kill(signal)
   }
 
-  /** The exit code, once the process is gone; null when a signal ended it. */
+  /** The exit code, once the process has ended; null if a signal ended it. */
   ended(): Promise<number | null> {
     return this.#within(endsWithinMs, this.#ended)
   }
 
-  /** An orderly end; gives the exit code. */
+  /** Stops the server in an orderly way. Returns the exit code. */
   async stop(): Promise<number | null> {
     this.signal('SIGTERM')
     return this.ended()
   }
 
-  /** The end that no process can prepare for. */
+  /** Kills the process without any chance to prepare. */
   async kill9(): Promise<void> {
     this.signal('SIGKILL')
     await this.ended()
   }
 
-  /** Stops (or finds it stopped or killed) and starts again on the same data; `env` changes settings for good. */
+  /** Stops the server, if it still runs, and starts it again on the same data. `env` changes settings permanently. */
   async restart(env: Readonly<Record<string, string>> = {}): Promise<void> {
     await this.stop()
     await this.start(env)
   }
 
-  /** A request with no credential but what `headers` says. */
+  /** A request without a credential, except one in `headers`. */
   async call(method: string, path: string, options: CallOptions = {}): Promise<Answer> {
-    // Nothing is gained by compressing what stays on this machine.
+    // Compression gains nothing on one machine.
     const headers = new Headers({ 'accept-encoding': 'identity', ...options.headers })
     const { body } = options
     let sent: string | Uint8Array<ArrayBuffer> | undefined
@@ -371,7 +382,7 @@ export class TestServer {
     return this.as(key, method, path, body)
   }
 
-  /** A request with any credential. */
+  /** A request with the given credential. */
   as(credential: string, method: string, path: string, body?: unknown): Promise<Answer> {
     return this.call(method, path, {
       headers: { authorization: `Bearer ${credential}` },
@@ -379,7 +390,7 @@ export class TestServer {
     })
   }
 
-  /** As `admin`, for steps that a test stands on: anything but 2xx is thrown with what was answered. */
+  /** Like `admin`, for steps that a test requires. Throws with the answer for any status other than 2xx. */
   async mustAdmin(method: string, path: string, body?: unknown): Promise<Answer['body']> {
     const answer = await this.admin(method, path, body)
     if (answer.status >= 300) throw new Error(`${method} ${path} answered ${answer.status}: ${answer.text}`)
@@ -390,7 +401,7 @@ export class TestServer {
     await this.mustAdmin('PUT', `/admin/v1/datasets/${datasetId}`, { name })
   }
 
-  /** An application with one key. Its policy lets tests run fast unless they say otherwise. */
+  /** Makes an application with one key. Its policy allows fast tests unless they say otherwise. */
   async makeApplication(
     input: { readonly name?: string; readonly policy?: object; readonly entitlements?: readonly object[] } = {},
   ): Promise<{ readonly applicationId: string; readonly key: string; readonly keyId: string }> {
@@ -419,7 +430,7 @@ export class TestServer {
     return { collectorId: made.collector_id, key: made.collector_key, keyId: made.key_id }
   }
 
-  /** One run of the command line on this server's data, in another process. */
+  /** Runs the command line on this server's data, in another process. */
   async tidemark(args: readonly string[], options: { readonly input?: string } = {}): ReturnType<typeof tidemark> {
     return tidemark(args, { ...options, dataDir: this.dataDir, env: await this.#settings() })
   }
@@ -429,7 +440,7 @@ export class TestServer {
     return { ...(await sharedEmbedding()).env, ...this.#options.env }
   }
 
-  /** Bytes on a bare connection, for what no well-behaved client sends. Gives all that came back. */
+  /** Sends bytes on a raw connection, for requests that no well-behaved client sends. Returns everything received. */
   raw(sent: string | Uint8Array): Promise<string> {
     const { hostname, port } = new URL(this.address)
     return new Promise((resolve, reject) => {
@@ -438,7 +449,7 @@ export class TestServer {
       socket.setEncoding('utf8').on('data', (text) => {
         got += text
       })
-      // A server may close on garbage before it has read all of it; what it said before that still counts.
+      // A server may close the connection before it has read everything. Its earlier output still counts.
       socket.on('error', (error) => (got === '' ? reject(error) : resolve(got)))
       socket.on('close', () => resolve(got))
       socket.write(sent)
@@ -446,7 +457,7 @@ export class TestServer {
   }
 }
 
-/** At midnight UTC a daily quota is new: what counts one waits until that is over, when it is about to come. */
+/** Daily quotas start again at midnight UTC, so a test that counts them waits if midnight is near. */
 async function awayFromMidnight(): Promise<void> {
   const day = 24 * 60 * 60_000
   const left = day - (Date.now() % day)

@@ -3,8 +3,8 @@ import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:h
 import { adminToken, type TestServer } from './harness.ts'
 
 /**
- * A request that the server is working on for as long as the test likes: its headers have arrived (the server says
- * "100 Continue"), its body comes when `finish` is called.
+ * A request that the server works on for as long as the test likes: its headers have arrived (the server answers "100
+ * Continue"), and its body follows when `finish` is called.
  */
 export class HeldRequest {
   #request: ClientRequest
@@ -20,7 +20,7 @@ export class HeldRequest {
         response.once('end', () => resolve({ status: response.statusCode!, connection }))
       })
     })
-    // Whoever never asks for the answer does not want to hear of its failure either.
+    // A test that never reads the answer does not need its failure either.
     this.#answer.catch(() => {})
   }
 
@@ -52,10 +52,10 @@ export class HeldRequest {
     return held
   }
 
-  /** Sends the rest and gives what is answered. */
+  /** Sends the rest and returns the answer. */
   finish: () => Promise<{ status: number; connection: string | undefined }> = () => this.#answer
 
-  /** The client goes away. */
+  /** The client closes the connection. */
   abandon(): void {
     this.#request.destroy()
   }

@@ -22,7 +22,7 @@ import { fakeVector } from './fake-embedding.ts'
 import { store } from './harness.ts'
 import { type SearchWorld, startWorld } from './search-world.ts'
 
-/** The end of the process at any moment, and the loss of the index, cost time and nothing else. */
+/** A kill at any moment, and the loss of the index, cost only time. */
 let world: SearchWorld
 let sent = 0
 
@@ -38,9 +38,11 @@ const batch = (count: number) =>
     return documentOf(`r-${sent}`, { title: `Number${sent}`, body: bodyOf(sent) })
   })
 
-/** Every document is found once by a word they share, by its own, and by its vector; and nothing waits. */
+/** Every document is found once by a common word, by its own word and by its vector, and nothing waits. */
 async function complete(): Promise<void> {
   await world.indexed()
+  // Searches report missing documents until the index is known to have the last of them.
+  await until('searches have all', async () => !(await world.search({ query: 'keelword', limit: 1 })).degraded)
   const ids: string[] = []
   let cursor: string | undefined
   do {
@@ -82,12 +84,12 @@ suite('kill -9', () => {
 })
 
 suite('the index is lost', () => {
-  /** The index's own files, whatever their generation is called; the store's are left alone. */
+  /** The files of the index, of any generation. The store's files are left alone. */
   const files = () =>
     globSync('search*.sqlite*', { cwd: world.server.dataDir }).map((name) => join(world.server.dataDir, name))
   const main = () => files().find((file) => file.endsWith('.sqlite'))!
 
-  /** In many other ways, without a server: src/storage/segments/durability.test.ts. */
+  /** src/storage/segments/durability-long.test.ts tests many other damages without a server. */
   const damages: readonly (readonly [string, () => void])[] = [
     [
       'deleted',
@@ -98,7 +100,7 @@ suite('the index is lost', () => {
     ['cut in half', () => truncateSync(main(), Math.floor(statSync(main()).size / 2))],
     ['garbage in the middle', () => overwrite(main(), 0.3, 0.6)],
   ]
-  // That a file is damaged is seen before the store is asked for anything: once is enough.
+  // A damaged file is noticed before the store is read, so one damage is enough for the other store.
   for (const [what, damage] of store === 'sqlite' ? damages : damages.slice(0, 1)) {
     test(`${what}: it is made anew by itself, from the store`, async () => {
       assert.equal(await world.server.stop(), 0)
@@ -106,7 +108,7 @@ suite('the index is lost', () => {
       damage()
       world.embedding.texts.length = 0
       await world.server.start()
-      // Honest at every moment: not there yet, there in part and saying so, or there.
+      // Correct at every moment: not there yet, partly there with a warning, or there.
       await until('it is back', async () => {
         const answer = await world.raw({ query: 'keelword', limit: 5 })
         assert.ok([200, 503].includes(answer.status), answer.text)
@@ -147,7 +149,7 @@ test('a rebuilt index that cannot be opened is named by readiness and /admin/v1/
   const pointer = join(dataDir, 'search.current')
   const before = readFileSync(pointer, 'utf8')
   const next = { ...JSON.parse(before), generation: JSON.parse(before).generation + 1 }
-  // Where its file should be, there is a folder.
+  // There is a folder where its file should be.
   const file = join(dataDir, `search-${next.generation}.sqlite`)
   mkdirSync(file)
   writeFileSync(pointer, JSON.stringify(next))
@@ -187,7 +189,7 @@ test('while an index is made anew, searches find what is there and say that docu
     const { body } = await large.server.call('GET', '/readyz')
     const { ok, detail } = body.checks.index
     told.push(detail)
-    // On a database that others can answer for too, a process waits until it has all.
+    // On a database that other processes can serve too, a process waits until its index is complete.
     assert.equal(ok, store === 'sqlite' || !detail.includes('being filled'), detail)
     const { total_chunks, degraded, warnings, facets_exact } = await found()
     assert.equal(facets_exact, !degraded)
@@ -207,7 +209,7 @@ test('while an index is made anew, searches find what is there and say that docu
   assert.ok(refused > 0, 'no values were asked for before the index was whole')
   assert.equal((await found()).total_chunks, count)
   assert.equal(await large.server.stop(), 0)
-  // A state that is expected is logged where it begins, not by each search that is answered meanwhile.
+  // An expected state is logged when it starts, not by each search meanwhile.
   const { logs } = large.server
   assert.deepEqual(
     logs.filter(({ warning }) => warning === 'search_index_rebuilding'),
@@ -217,7 +219,7 @@ test('while an index is made anew, searches find what is there and say that docu
   assert.equal(begun.length, 1)
 })
 
-/** Bytes that no index ever had, over a part of the file. */
+/** Overwrites a part of the file with bytes that no index contains. */
 function overwrite(file: string, from: number, to: number): void {
   const { size } = statSync(file)
   const start = Math.floor(size * from)

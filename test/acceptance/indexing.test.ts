@@ -33,10 +33,10 @@ suite('indexing', () => {
         const { results, total_chunks } = await world.search({ query: '+swapword', include_highlights: true })
         assert.deepEqual(world.namesOf(results), ['swap'])
         assert.equal(total_chunks, 1)
-        // Title and body are of one version.
+        // Title and body belong to the same version.
         const number = /\d+/.exec(results[0]!.title!)![0]
         assert.match(results[0]!.body!, new RegExp(`number${number}\\.`))
-        // Whatever one search has seen, no search that starts afterwards is behind.
+        // A search that starts later never returns an older state.
         assert.ok(Number(number) >= known, 'an older version came back')
         seen = Math.max(seen, Number(number))
       }
@@ -115,7 +115,7 @@ suite('indexing', () => {
     assert.ok(after.memory_bytes > 0 && after.disk_bytes > 0)
     const probe = (await world.server.call('GET', '/readyz')).body
     assert.match(probe.checks.index.detail, /up to date/)
-    // The consumer's key is of no use there.
+    // An application's key is not valid there.
     assert.equal((await world.server.consumer(world.key, 'GET', '/admin/v1/indexing')).status, 401)
     assert.equal((await world.server.admin('GET', '/admin/v1/indexing?x=1')).status, 400)
   })
@@ -126,7 +126,7 @@ suite('indexing', () => {
     assert.equal((await world.names({ query: 'manyword', limit: 100 })).length, 100)
     await world.indexed()
     const other = (await world.indexing()).profiles.find(({ id }: { id: string }) => id === 'other-model')
-    // One chunk is a title without a body, and versions of the past are left as they are.
+    // One chunk is a title without a body, and old versions are left as they are.
     assert.ok(other.indexed_chunks >= 100 && other.indexed_chunks <= indexed_chunks, JSON.stringify(other))
     assert.ok((await world.names({ query: 'manyword 17', mode: 'vector' })).includes('many-17'))
     world.embedding.texts.length = 0
@@ -134,7 +134,7 @@ suite('indexing', () => {
     await world.indexed()
     await world.server.restart(world.embedding.env)
     await world.indexed()
-    // Only what came in between had to be made.
+    // Only documents that arrived in between needed new vectors.
     assert.deepEqual(
       world.embedding.texts.filter((text) => text.includes('many')),
       [],

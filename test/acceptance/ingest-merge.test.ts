@@ -6,7 +6,7 @@ import { sharedServer, type TestServer } from './harness.ts'
 const news = 'merge-news'
 const documentOf = documentsOf(news)
 
-/** What a document becomes when it is sent again, in part or whole. */
+/** The result of sending a document again, in part or whole. */
 describe('a document that is sent again', () => {
   let server: TestServer
   let collector: string
@@ -193,6 +193,22 @@ describe('a document that is sent again', () => {
     await sendOne(server, collector, documentOf('metrics', { metrics: { a: 1, b: 2.5 }, score: 10 }))
     const again = await sendOne(server, collector, documentOf('metrics', { metrics: { b: 2.5, a: 1.0 }, score: 10.0 }))
     assert.equal(again.outcome, 'unchanged')
+  })
+
+  test('a change that nobody reads is an event that names the time of observation, unless that stays too', async () => {
+    const { document_id } = await sendOne(server, collector, documentOf('unread', { quality: 0.1 }))
+    const change = async (fields: Sent) => {
+      assert.equal((await sendOne(server, collector, documentOf('unread', fields))).outcome, 'updated')
+      const { events } = await wholeFeed(server, reader, { event_type: 'document.updated' })
+      return events.filter((event) => event.document_id === document_id).map((event) => event.changed_fields)
+    }
+    const seen = ['observed_at']
+    const facts = [{ kind: 'entity', metadata: { label_code: 'no-category' } }]
+    assert.deepEqual(await change({ quality: 0.2 }), [seen])
+    assert.deepEqual(await change({ extra_payload: { a: 1 } }), [seen, seen])
+    assert.deepEqual(await change({ facts }), [seen, seen, seen])
+    const { observed_at } = await read(document_id)
+    assert.equal((await change({ quality: 0.3, observed_at })).length, 3)
   })
 
   test('extra_payload is kept, changes nothing anyone sees, and is never returned', async () => {

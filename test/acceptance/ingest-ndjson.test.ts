@@ -6,7 +6,7 @@ import { until } from '../support/until.ts'
 import { documentOf, eventsAfter, OpenRequest, path, type Result, sendLines, wholeFeed } from './content.ts'
 import { noVectors, startServer, type TestServer } from './harness.ts'
 
-/** Streams of lines: in order, with bounded memory, and exact about what is stored when they break. */
+/** Streams of lines: in order, with bounded memory, and with exact results when they break. */
 describe('a stream of lines', () => {
   let server: TestServer
   let collector: string
@@ -31,7 +31,7 @@ describe('a stream of lines', () => {
     return answer.body.results
   }
 
-  /** External ids of the documents that the feed tells of after a cursor. */
+  /** External ids of the documents that the feed reports after a cursor. */
   async function storedAfter(cursor: string): Promise<string[]> {
     const ids: string[] = []
     for (let from = cursor; ; ) {
@@ -125,7 +125,7 @@ describe('a stream of lines', () => {
     for (let i = 0; i < 3; i++) {
       await request.write(line(`slow-${i}`))
       await request.results(i + 1)
-      // On disk when it is answered, with the request still open.
+      // Stored when it is answered, although the request is still open.
       const [id] = /doc_[0-9a-z]+/.exec(request.text.slice(request.text.lastIndexOf('"index"')))!
       assert.equal((await server.consumer(reader, 'GET', `/v1/documents/${id}`)).status, 200)
     }
@@ -159,7 +159,7 @@ describe('a stream of lines', () => {
     await request.write(line('broken-1000').slice(30, 60))
     request.abort()
     await until('every complete line', async () => (await wholeFeed(server, reader, { cursor })).events.length >= 1000)
-    // Its permit and its lines are done with: the next request goes through and the cut line has left nothing.
+    // The permit and the lines are released: the next request succeeds, and the cut line has left nothing.
     assert.equal((await results(line('after-broken')))[0]!.outcome, 'created')
     const stored = await storedAfter(cursor)
     assert.deepEqual(stored, [...Array.from({ length: 1000 }, (_, i) => `broken-${i}`), 'after-broken'])
@@ -198,7 +198,7 @@ describe('a stream of lines', () => {
     assert.equal(answer.body.results[0].error.code, 'dataset_forbidden')
   })
 
-  // The last ones: what is before reads the feed from its start.
+  // Last, because earlier tests read the feed from its start.
   test('20,000 lines, read while they are sent', async () => {
     const { cursor } = await wholeFeed(server, reader, { event_type: 'document.created' })
     const request = new OpenRequest(server, collector)

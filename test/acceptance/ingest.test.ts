@@ -7,7 +7,7 @@ const news = 'batch-news'
 const blogs = 'batch-blogs'
 const documentOf = documentsOf(news)
 
-/** What a JSON batch makes of documents: outcomes, events, identity, faults of one document alone. */
+/** JSON batches: outcomes, events, identity, and faults of single documents. */
 describe('a batch of documents', () => {
   let server: TestServer
   let collector: string
@@ -21,7 +21,7 @@ describe('a batch of documents', () => {
     reader = (await server.makeApplication({ entitlements: [{ datasets: [news, blogs] }] })).key
   })
 
-  /** Sends a document and tells its outcome and what the feed said about it. */
+  /** Sends a document. Returns its outcome and its events in the feed. */
   async function outcomeOf(document: Sent): Promise<{ outcome: string | undefined; events: string[] }> {
     const { cursor } = await wholeFeed(server, reader)
     const { outcome } = await sendOne(server, collector, document)
@@ -245,7 +245,7 @@ describe('a batch of documents', () => {
         [path],
       )
     }
-    // A whole pair is one character like any other.
+    // A complete surrogate pair is a normal character.
     const whole = documentOf('\u{1f30a}', { source_platform: '\u{1f30a}', tags: ['\u{1f30a}'] })
     assert.equal((await sendOne(server, collector, whole)).outcome, 'created')
   })
@@ -347,7 +347,8 @@ describe('a batch of documents', () => {
       assert.equal(answer.status, 415, answer.text)
       assert.equal(answer.body.code, 'unsupported_media_type')
     }
-    // Announced, not sent: the answer comes before the bytes, and a client that goes on sending might miss it.
+    // The length is announced but not sent: the answer comes before the body, and a client that keeps sending might
+    // miss it.
     const length = 64 * 1024 * 1024 + 1
     const answer = await server.raw(
       `POST ${path} HTTP/1.1\r\nhost: test\r\nauthorization: Bearer ${collector}\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\nconnection: close\r\n\r\n{`,

@@ -8,13 +8,26 @@ import { freshFolder, startTidemark, type TestServer, tidemark } from './harness
 
 type Row = Record<string, unknown>
 
-/** `tidemark mirror` beside servers that come and go, killed itself again and again, and what is in its copy at the end. */
+/** A field without permission is null in a copy, and absent in an export. */
+const unread = {
+  thumbnail_url: null,
+  title: null,
+  author: null,
+  topics: null,
+  tags: null,
+  classifications: null,
+  score: null,
+}
+
+/**
+ * Runs `tidemark mirror` beside servers that stop and start, kills it again and again, and checks its copy at the end.
+ */
 export class KeptMirror {
   readonly #copy = join(freshFolder(), 'copy.sqlite')
   readonly #key: string
   readonly #port: number
   #running!: Awaited<ReturnType<typeof startTidemark>>
-  /** Of the copy, when the mirror that runs began. */
+  /** The revision of the copy at the start of the current mirror process. */
   #began = 0
   #failed: string | null = null
 
@@ -23,7 +36,7 @@ export class KeptMirror {
     this.#port = port
   }
 
-  /** It knows one address; behind that is another of the servers for each connection. */
+  /** The mirror knows one address. Each connection goes to another of the servers. */
   static async start(any: () => TestServer, key: string): Promise<KeptMirror> {
     const door = createServer((incoming) => {
       let port: number
@@ -51,7 +64,9 @@ export class KeptMirror {
     return mirror
   }
 
-  /** By counts of changes, and no sooner than it has saved a step: one that never gets on proves nothing. */
+  /**
+   * Kills by the number of changes, but not before a step is saved, because a mirror without progress proves nothing.
+   */
   async killAgain(
     { changesAlive: [least, most], seed }: { readonly changesAlive: readonly [number, number]; readonly seed: number },
     changed: () => number,
@@ -70,7 +85,7 @@ export class KeptMirror {
     }
   }
 
-  /** Nothing is written any more. The copy is compared by the mirror itself, and here by what the test reads of both sides. */
+  /** Called after the last write. The mirror compares its copy itself, and the test compares both sides too. */
   async verify(server: TestServer): Promise<{ mirrorSays: string; copyFaults: readonly string[] }> {
     if (this.#failed !== null) throw new Error(this.#failed)
     this.#running.signal('SIGTERM')
@@ -86,8 +101,8 @@ export class KeptMirror {
     if (lines.at(-1).type !== 'end') throw new Error('the export is not complete')
     const expected = new Map<string, string>()
     for (const { document, content } of lines.filter(({ type }) => type === 'document')) {
-      const { version_id, title, body } = content
-      expected.set(document.id, sortedText({ ...document, version_id, version_title: title, body }))
+      const { version_id = null, title = null, body = null } = content ?? {}
+      expected.set(document.id, sortedText({ ...unread, ...document, version_id, version_title: title, body }))
     }
     for (const row of this.#rows()) {
       const lists = ['author', 'topics', 'tags', 'classifications'].map((name) => [name, JSON.parse(String(row[name]))])
@@ -113,7 +128,7 @@ export class KeptMirror {
     const running = await startTidemark(this.#command(), { env: this.#env })
     this.#running = running
     void running.ended.then(({ code, stderr }) => {
-      // By a signal where it was killed; of itself it does not end.
+      // A kill ends it by a signal. It must not end by itself.
       if (code !== null && code !== 0) this.#failed = `the mirror ended with ${code}: ${stderr}`
     })
   }
@@ -123,7 +138,7 @@ export class KeptMirror {
     await delay(20)
   }
 
-  /** Of the last step that it saved; 0 before the first. */
+  /** The revision of the last saved step; 0 before the first. */
   #revision(): number {
     return this.#read((db) => Number(db.prepare('select revision from place').get()?.revision ?? 0)) ?? 0
   }
@@ -132,7 +147,7 @@ export class KeptMirror {
     return this.#read((db) => db.prepare('select * from document').all()) ?? []
   }
 
-  /** Null while the copy is not there, or not whole yet. */
+  /** Null while the copy does not exist or is incomplete. */
   #read<T>(read: (db: DatabaseSync) => T): T | null {
     let db: DatabaseSync | undefined
     try {

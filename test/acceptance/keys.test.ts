@@ -52,7 +52,7 @@ test('revoking acts on the very next request, twice is no error, and the other k
   assert.equal(revoked.status, 200)
   await expectError(server, await account(doomed.key), 401, 'unauthorized')
   const again = await server.admin('POST', `/admin/v1/keys/${doomed.keyId}/revoke`)
-  // When it was last used is written down a moment later.
+  // The time of last use is recorded a moment later.
   assert.deepEqual({ ...again.body, last_used_at: null }, { ...revoked.body, last_used_at: null })
   assert.equal(await status(key), 200)
   await expectError(server, await server.admin('POST', '/admin/v1/keys/key_unknown/revoke'), 404, 'not_found')
@@ -265,7 +265,7 @@ test('an operator makes itself no owner: tokens are none of the keys that it lis
   await expectError(server, await server.admin('POST', `/admin/v1/tokens/${keyId}/revoke`), 404, 'not_found')
   const token = await as('POST', 'tokens', { name: 'me', role: 'owner' })
   await expectError(server, token, 403, 'role_denied')
-  // Documents would be erased by it.
+  // The setting would erase documents.
   const days = (retain_days: number | null) => as('PUT', 'datasets/short', { name: 'Short', retain_days })
   await expectError(server, await days(1), 403, 'role_denied')
   assert.equal((await days(null)).status, 201)
@@ -315,7 +315,7 @@ test('a key revoked by another process, through the command line, is refused wit
   assert.equal(await status(doomed.key), 200)
   let answered = 0
   let refusedAt = 0
-  // Asks all the time, so that the server has every reason to remember the key.
+  // Sends requests all the time, so that the server caches the key.
   const asking = (async () => {
     while (refusedAt === 0) {
       answered++

@@ -62,7 +62,7 @@ test("today's use never goes back, while it is being written and after a restart
   let last = 0
   const started = performance.now()
   let asked = 0
-  // Longer than a second, so that at least one writing falls into it.
+  // Longer than a second, so that at least one write of the usage happens meanwhile.
   while (performance.now() - started < 1300) {
     const used = (await account(key)).body.usage.operations['account.read'] ?? 0
     assert.equal(used, asked, `after ${asked} requests`)

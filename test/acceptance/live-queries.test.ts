@@ -16,6 +16,7 @@ suite('before any collector has asked', () => {
     const alone = await world.ask(liveBody, freshKey())
     await expectError(world.server, alone, 503, 'live_query_unavailable')
     assert.match(alone.body.message, /no collector has asked for tasks of platform "rss"/)
+    assert.match(alone.headers.get('retry-after') ?? '', /^[1-9]\d*$/)
     const { query, datasets, platforms } = liveBody
     const search = { query, datasets, platforms, live: { enabled: true, resource_kind: 'content' } }
     for (const path of ['/v1/search', '/v1/contents/search']) {
@@ -228,6 +229,24 @@ suite('who may ask', () => {
     )
   })
 
+  test('a dataset or platform that is named again counts once', async () => {
+    const platforms = ['rss', 'b', 'c', 'd', 'e']
+    await world.tasks({ platforms })
+    const live = await world.start({ datasets: ['news', 'news'], platforms: [...platforms, 'rss', 'e'] })
+    assert.deepEqual(
+      live.runs.map(({ platform }: { platform: string }) => platform),
+      platforms,
+    )
+    const search = { ...liveBody, resource_kind: undefined, live: { enabled: true, resource_kind: 'content' } }
+    const lists = { datasets: ['news', 'news'], platforms: ['rss', 'b', 'rss', 'c', 'd', 'e'] }
+    const answer = await world.ask({ ...search, ...lists }, freshKey(), world.key, '/v1/search')
+    assert.equal(answer.status, 200, answer.text)
+    assert.equal(answer.body.live_query?.runs.length, 5)
+    for (const task of await world.tasks({ platforms, max: 100 })) {
+      await world.task(task.task_id, 'complete', { status: 'succeeded' })
+    }
+  })
+
   test('what is not a live query is 400', async () => {
     const cases: [object, string | null][] = [
       [liveBody, null],
@@ -236,7 +255,6 @@ suite('who may ask', () => {
       [{ ...liveBody, datasets: ['news', 'forum'] }, 'k'],
       [{ ...liveBody, platforms: [] }, 'k'],
       [{ ...liveBody, platforms: ['a', 'b', 'c', 'd', 'e', 'f'] }, 'k'],
-      [{ ...liveBody, platforms: ['rss', 'rss'] }, 'k'],
       [{ ...liveBody, query: '  ' }, 'k'],
       [{ ...liveBody, query: 'x'.repeat(1001) }, 'k'],
       [{ ...liveBody, resource_kind: 'planet' }, 'k'],
@@ -264,11 +282,21 @@ suite('who may ask', () => {
     await world.task(task.task_id, 'complete', { status: 'succeeded' })
   })
 
-  test('live that is off is 503', async () => {
-    const { key } = await world.application({ enabled: false })
+  test('live that is off is 503, and nobody is told to try again', async () => {
+    const { key, applicationId } = await world.application({ enabled: false })
     const off = await world.ask(liveBody, freshKey(), key)
     await expectError(world.server, off, 503, 'live_query_unavailable')
-    assert.match(off.body.message, /the policy of this application does not enable it/)
+    assert.match(off.body.message, /is off for this application: ask its operator to set live\.enabled/)
+    assert.equal(off.headers.get('retry-after'), null)
+    const { query, datasets, platforms } = liveBody
+    const search = { query, datasets, platforms, live: { enabled: true, resource_kind: 'content' } }
+    const { body } = await world.ask(search, freshKey(), key, '/v1/search')
+    assert.match(body.warnings[0].message, /ask its operator to set live\.enabled/)
+    for (const { message } of [off.body, ...body.warnings]) assert.doesNotMatch(message, /again|retry|later|moment|now/)
+    const policy = { live: { enabled: true } }
+    await world.server.mustAdmin('PATCH', `/admin/v1/applications/${applicationId}`, { policy })
+    assert.equal((await world.ask(liveBody, freshKey(), key)).status, 202)
+    await world.tasks({ max: 100 })
   })
 
   test('over the limits it is 429 with Retry-After, and the first one counts', async () => {

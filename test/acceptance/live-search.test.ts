@@ -10,7 +10,7 @@ const live = { enabled: true, resource_kind: 'content' }
 const body = { query: 'harbour', datasets: ['news'], platforms: ['rss'], live }
 before(async () => {
   world = await startLiveWorld()
-  // Two: a page of one has another behind it.
+  // Two documents, so that a page of one has a next page.
   const titles = ['The old harbour', 'The harbour as it was']
   await send(
     world.server,
@@ -21,10 +21,10 @@ before(async () => {
     const { body: found } = await world.server.consumer(world.key, 'POST', '/v1/search', { query: 'harbour' })
     return found.total === titles.length
   })
-  // A collector is there once it has asked.
+  // A collector counts as present after a poll.
   await world.tasks()
 })
-/** What one test started and nobody collected is not handed out to the next. */
+/** Takes the remaining tasks of a test, so that the next test does not get them. */
 afterEach(() => world.tasks())
 
 test('a search answers from the index and with the handle of its live query', async () => {
@@ -61,6 +61,15 @@ test('the same key gives the same live query, on the next page too; another body
   await expectError(world.server, other, 422, 'idempotency_key_reused')
 })
 
+test('a top-up that is switched off is as if it were absent, whatever else it says', async () => {
+  for (const live of [{ enabled: false }, { enabled: false, resource_kind: 'post', deadline_seconds: 5 }]) {
+    const { status, body: answer } = await world.ask({ query: 'tide', live }, freshKey(), world.key, '/v1/search')
+    assert.deepEqual([status, answer.live_query], [200, null])
+  }
+  const on = await world.ask({ ...body, live: { enabled: true } }, freshKey(), world.key, '/v1/search')
+  await expectError(world.server, on, 400, 'invalid_query')
+})
+
 test('a vector alone cannot be collected for', async () => {
   const vector = { ...body, query: undefined, mode: 'vector', query_vector: [1, 0] }
   const answer = await world.ask(vector, freshKey(), world.key, '/v1/search')
@@ -82,7 +91,7 @@ test('a 429 of live takes nothing from the quota, and a used-up quota starts not
   await world.task(task.task_id, 'complete', { status: 'succeeded' })
   await expectError(world.server, await search('c'), 429, 'quota_exceeded')
   assert.deepEqual(await world.tasks(), [])
-  // The key was not used up by a request that was refused.
+  // The refused request did not use up the key.
   await world.server.mustAdmin('PATCH', `/admin/v1/applications/${applicationId}`, {
     policy: { daily_quotas: { search: 3 } },
   })

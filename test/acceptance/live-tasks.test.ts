@@ -115,6 +115,7 @@ suite('leases', () => {
     const video = await world.start({ platforms: ['other'], resource_kind: 'video' })
     const refused = await world.ask({ ...liveBody, platforms: ['other'] }, freshKey())
     await expectError(world.server, refused, 503, 'live_query_unavailable')
+    assert.match(refused.headers.get('retry-after') ?? '', /^[1-9]\d*$/)
     assert.deepEqual(await world.tasks({}, forum), [])
     assert.deepEqual(await world.tasks({ platforms: ['other'], resource_kinds: ['user'] }), [])
     const [film] = await world.tasks({ platforms: ['other'], resource_kinds: ['video', 'user'] })

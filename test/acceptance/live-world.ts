@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { type Answer, startServer, type TestServer } from './harness.ts'
 
-/** What the tests of live collection stand on: a server, an application that may ask, a collector that may serve. */
+/**
+ * The world of the live tests: a server, an application that may start live queries, and a collector that may serve
+ * them.
+ */
 export class LiveWorld {
   readonly server: TestServer
   readonly key: string
@@ -17,7 +20,7 @@ export class LiveWorld {
     return this.server.collector(key, 'POST', '/collector/v1/tasks/lease', { platforms: ['rss'], ...body })
   }
 
-  /** Tasks that are handed out now. */
+  /** The tasks that are available now. */
   async tasks(body: object = {}, key: string = this.collector): Promise<Answer['body'][]> {
     const answer = await this.lease(body, key)
     assert.equal(answer.status, 200, answer.text)
@@ -38,7 +41,7 @@ export class LiveWorld {
     })
   }
 
-  /** A live query that must be started. */
+  /** Starts a live query. Throws if it is refused. */
   async start(fields: object = {}, idempotencyKey = freshKey(), key = this.key): Promise<Answer['body']> {
     const answer = await this.ask({ ...liveBody, ...fields }, idempotencyKey, key)
     assert.equal(answer.status, 202, answer.text)

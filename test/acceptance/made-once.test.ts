@@ -7,18 +7,20 @@ import { expectError } from './expect-error.ts'
 import { type Answer, adminToken, noVectors, startServer, type TestServer } from './harness.ts'
 import { operate } from './store-surgery.ts'
 
-/** Everything that makes something: where it then is, and that it is made once for each `Idempotency-Key`. */
+/**
+ * Every operation that makes something: the address of the new object, and that each `Idempotency-Key` makes it once.
+ */
 interface Maker {
   readonly method?: 'PUT' | 'DELETE'
   readonly credential: () => string
   readonly status: 201 | 202
-  /** Where to ask, and what: every call for another thing. */
+  /** The path and body of a request. Every call requests another object. */
   readonly ask: () => Promise<{ readonly path: string; readonly body?: object; readonly other?: object }>
   readonly idOf: (body: Answer['body']) => string
-  /** All that there are. */
+  /** All existing objects. */
   readonly list?: () => Promise<readonly unknown[]>
   readonly showsSecret?: true
-  /** Another one must have another name. */
+  /** Names must be unique. */
   readonly hasNameAlone?: true
   readonly needsKey?: true
 }
@@ -34,7 +36,7 @@ const listed = async (path: string, what: string) => (await server.mustAdmin('GE
 const own = async (path: string, what: string) =>
   (await server.consumer(reader, 'GET', `/v1/${path}?limit=100`)).body[what]
 const admin = () => adminToken
-/** Of a type that the policy does not name: the run ends as soon as a worker sees it. */
+/** The policy does not allow this type, so the run ends as soon as a worker sees it. */
 const analysed = { analysis_type: 'feature_rollup', input_scope: { dataset_ids: ['news'] } }
 
 const makers: Readonly<Record<string, Maker>> = {
@@ -194,7 +196,7 @@ before(async () => {
     Object.entries(methods).map(([method, { operationId, responses }]) => ({
       operationId,
       method,
-      // What is only taken in has no answer.
+      // A response that only accepts a request has no body.
       statuses: Object.keys(responses).filter((status) => responses[status]!.content !== undefined),
     })),
   )
@@ -214,7 +216,7 @@ test('every operation that answers 201 or 202 is tried here, and each POST among
   }
 })
 
-/** What to do about a secret that was lost, where something is made that has one. */
+/** The advice for a lost secret, for operations that make one. */
 const lost: Readonly<Record<string, RegExp>> = {
   'admin.keys.create': /revoke that key and make another with a new Idempotency-Key/,
   'admin.keys.rotate': /rotate that key/,
@@ -293,7 +295,7 @@ test('a key is its caller’s own, and one for all routes', async () => {
     const { path, body: another } = await makers[operation]!.ask()
     await expectError(server, await post(path, another, reader, key), 422, 'idempotency_key_reused')
   }
-  // Of admin tokens each is a caller.
+  // Each admin token is a separate caller.
   const application = { name: named() }
   const { admin_token } = await server.mustAdmin('POST', '/admin/v1/tokens', { name: 'Ada', role: 'operator' })
   const ids = new Set<string>()
@@ -328,7 +330,7 @@ test('a request that is refused keeps no key: it can be sent again when what was
   await expectError(server, await post('/v1/analysis/runs', analysed, one.key, key), 403, 'analysis_forbidden')
   await server.mustAdmin('PATCH', `/admin/v1/applications/${one.applicationId}`, { policy: { analysis_enabled: true } })
   assert.equal((await post('/v1/analysis/runs', analysed, one.key, key)).status, 202)
-  // What the store refuses keeps none either.
+  // A request that the store refuses keeps no key either.
   const gone = named()
   const author = { dataset_id: gone, source_platform: 'rss', external_author_id: 'a' }
   await expectError(server, await post('/admin/v1/erasures', { author }, adminToken, key), 404, 'not_found')

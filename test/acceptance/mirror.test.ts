@@ -14,7 +14,7 @@ import { freshFolder, noVectors, startServer, storeOf, type TestServer, tidemark
 
 type Row = Record<string, ReturnType<typeof JSON.parse>>
 
-/** `tidemark mirror`: what it keeps is read here without it, and compared with what the server says. */
+/** `tidemark mirror`: the tests read its copy directly and compare it with the server. */
 describe('a mirror', () => {
   let server: TestServer
   let collector: string
@@ -68,7 +68,7 @@ describe('a mirror', () => {
   const readPostgres = (url: string): Promise<Row[]> =>
     inDatabase(url, 'select * from tidemark_mirror.document order by id')
 
-  /** As the server has it: batch-get, of the ids that the copy has. */
+  /** The server's current documents, by batch-get of the ids in the copy. */
   async function nowOf(key: string, ids: readonly string[]): Promise<Row[]> {
     const documents: Row[] = []
     for (let from = 0; from < ids.length; from += 200) {
@@ -94,7 +94,7 @@ describe('a mirror', () => {
     const kinds: [string, (to: string) => Row[] | Promise<Row[]>][] = [
       [join(folder, 'copy.sqlite'), readSqlite],
       [join(folder, 'parquet'), readParquet],
-      // What else the database has is left alone, even a store.
+      // Other tables in the database are left alone, even those of a store.
       ...(database === undefined ? [] : [[database, readPostgres] as [string, typeof readPostgres]]),
     ]
     for (const [to] of kinds) assert.match((await mirrored(key, to, '--once')).stderr, /exported: 1200 documents/)
@@ -160,7 +160,10 @@ describe('a mirror', () => {
     const datasets = () => [...new Set(readSqlite(to).map(({ dataset_id }) => dataset_id))].sort()
     await entitle([{ datasets: ['blogs'], fields: ['title'] }])
     const narrowed = await mirrored(key, to, '--verify')
-    assert.match(narrowed.stderr, /starting over: the application is entitled to something else/)
+    assert.match(
+      narrowed.stderr,
+      /starting over: the entitlements of the application or the copied fields have changed/,
+    )
     assert.deepEqual(datasets(), ['blogs'])
     assert.ok(
       readSqlite(to).every(({ title, body, tags, score }) => title && body === null && tags === null && score === null),
@@ -171,7 +174,7 @@ describe('a mirror', () => {
       new RegExp(`^equal: ${await countOf(key)} documents$`, 'm'),
     )
     assert.deepEqual(datasets(), ['blogs', 'news'])
-    // Said in other words it is the same.
+    // Equivalent entitlements in another form are no change.
     await entitle([{ datasets: ['blogs'] }, { datasets: ['news'] }])
     assert.doesNotMatch((await mirrored(key, to, '--once')).stderr, /starting over/)
   })
@@ -228,7 +231,7 @@ describe('a mirror', () => {
   test('waits as long as the server asks where it asks too often', async () => {
     const { key } = await server.makeApplication({ entitlements, policy: { requests_per_second: 1, burst: 1 } })
     const { stderr, stdout } = await mirrored(key, join(folder, 'slow.sqlite'), '--verify')
-    assert.match(stderr, /429 rate_limit_exceeded: .*; asking again in 1 s\n.*answers again/)
+    assert.match(stderr, /429 rate_limit_exceeded: .*; retrying in 1 s\n.*answers again/)
     assert.match(stdout, /^equal: /m)
   })
 
@@ -236,7 +239,7 @@ describe('a mirror', () => {
     const { key } = await server.makeApplication({ entitlements })
     const other = await mirror(key, join(folder, 'copy.sqlite'), '--once')
     assert.equal(other.code, 1)
-    assert.match(other.stderr, /this is the copy of application app_\w+, and the key is of app_\w+: name another copy/)
+    assert.match(other.stderr, /this copy belongs to application app_\w+, and the key is of app_\w+: name another copy/)
     const wrong = await mirror('tmk_wrong', join(folder, 'never.sqlite'))
     assert.equal(wrong.code, 1)
     assert.match(wrong.stderr, /^tidemark: /)
@@ -244,7 +247,7 @@ describe('a mirror', () => {
     const nowhere = await mirror(key, join(folder, 'copy.sqlite', 'below'))
     assert.deepEqual([nowhere.code, /^tidemark: the copy cannot be used: .*ENOTDIR/.test(nowhere.stderr)], [1, true])
     for (const [flags, words] of [
-      [['--url', server.address, '--to', 'x.sqlite'], /no consumer key: set TIDEMARK_KEY/],
+      [['--url', server.address, '--to', 'x.sqlite'], /no application key: set TIDEMARK_KEY/],
       [['--url', 'ftp://x', '--to', 'x.sqlite', '--key', 'k'], /--url must be an address/],
       [['--url', server.address, '--key', 'k'], /--to/],
     ] as [string[], RegExp][]) {

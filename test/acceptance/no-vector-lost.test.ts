@@ -9,7 +9,7 @@ import { FakeEmbedding, fakeVector } from './fake-embedding.ts'
 import { freshFolder, startServer, type TestServer, tidemark } from './harness.ts'
 import { SearchWorld } from './search-world.ts'
 
-/** Whichever way a document takes into the index, its chunks get their vectors. */
+/** On every way into the index, the chunks of a document get their vectors. */
 const bodyOf = (name: string): string => `Oarword of ${name} alone.`
 const documents = (prefix: string, count: number): Sent[] =>
   Array.from({ length: count }, (_, i) => documentOf(`${prefix}-${i}`, { body: bodyOf(`${prefix}${i}`) }))
@@ -28,8 +28,8 @@ async function run(server: TestServer, ...args: string[]): Promise<string> {
 }
 
 /**
- * Nothing waits, and every document of the prefix is its own nearest neighbour: where a rebuilt index is taken over, a
- * moment later.
+ * Waits until nothing is pending and every document of the prefix is its own nearest neighbour. If a rebuilt index is
+ * taken over, that takes a moment.
  */
 async function allFound(world: Pick<SearchWorld, 'server' | 'key'>, prefix: string, count: number): Promise<void> {
   const indexing = () => world.server.mustAdmin('GET', '/admin/v1/indexing')
@@ -46,11 +46,11 @@ async function allFound(world: Pick<SearchWorld, 'server' | 'key'>, prefix: stri
   }
 }
 
-/** One instance, from before it was ever served, to which documents come in one way after the other. */
+/** One instance, from before its first start. Documents arrive in it in one way after the other. */
 suite('vectors of documents that come', () => {
   let world: SearchWorld
   const chunks = async (): Promise<number> => (await world.indexing()).indexed_chunks
-  /** An index that is taken over gets what was made for the one before it a moment later. */
+  /** An index that is taken over gets the vectors made for the previous index a moment later. */
   const haveVectors = (wanted: number): Promise<void> =>
     until(`${wanted} chunks have vectors`, async () => (await world.indexing()).profiles[0].indexed_chunks === wanted)
 
@@ -87,7 +87,7 @@ suite('vectors of documents that come', () => {
     const signs = documentOf('signs', { title: 'Signs', body: '!!! ??? …' })
     const first = documentOf('changed', { body: 'The okapi plays a bassoon.' })
     await world.putIndexed(signs, first)
-    // More than the index is fed with at once, so that the second version comes in a later step than the first.
+    // More than one step of the index feeder, so that the second version comes in a later step than the first.
     await world.putIndexed(...documents('between', 70), documentOf('changed', { body: 'Bridge tolls go up.' }))
     const all = await chunks()
     assert.equal(all, before + 73)
@@ -110,7 +110,7 @@ suite('vectors of documents that come', () => {
     world.embedding.behaviour = 'hangs'
     await world.put(...documents('b', 20))
     await until('its words are indexed', async () => (await world.indexing()).pending_documents === 0)
-    // Slow enough that vectors are made while the index is rebuilt, handed over and taken over.
+    // So slow that vectors are made while the index is rebuilt, handed over and taken over.
     world.embedding.delayMs = 300
     world.embedding.recover()
     await run(world.server, 'reindex')
@@ -124,7 +124,7 @@ suite('vectors of documents that come', () => {
     world.embedding.refuses = /bad2 /
     await world.putIndexed(...documents('bad', 5))
     await haveVectors(before + 4)
-    // Doctor looks at the index that was handed over last, which is served a moment later.
+    // Doctor checks the index that was handed over last, which is served a moment later.
     const counted = /note +1 chunks have texts that the embedding model refuses/
     await until('doctor counts it', async () => counted.test(await run(world.server, 'doctor')))
     const isTold = () => world.server.logs.some(({ chunks }) => Array.isArray(chunks) && chunks.length === 1)
@@ -146,8 +146,8 @@ suite('vectors of documents that come', () => {
     await world.server.restart({ TIDEMARK_EMBEDDING_MODEL: 'fake/other' })
     await world.put(...documents('d', 20))
     await allFound(world, 'd', 20)
-    // Of the version before too: it can be asked for, and a run can be of its time. And what was made for the index
-    // before the rebuilt one, if that is served since the restart.
+    // Includes earlier versions, because searches and runs can request them. Also includes the vectors made for the
+    // index before the rebuilt one, if that is served since the restart.
     const vectorsOf = { 'fake-bag-of-words': before + 21, 'fake-other': before + 41 }
     await until('both have all theirs', async () => {
       const { profiles } = await world.indexing()

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 
-/** All of Unicode, halves of pairs included, with what the query language gives a meaning to thrown in often. */
+/** All of Unicode, including halves of surrogate pairs, with many symbols of the query language. */
 const unit = fc.oneof(
   { weight: 4, arbitrary: fc.integer({ min: 0, max: 0xffff }).map((code) => String.fromCharCode(code)) },
   { weight: 2, arbitrary: fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }) },

@@ -8,7 +8,7 @@ import { documentOf, feedPage, send, wholeFeed } from './content.ts'
 import { FakeEmbedding, fakeProfile } from './fake-embedding.ts'
 import { freshFolder, startBeside, startServer, type TestServer } from './harness.ts'
 
-/** Several processes serve one database: what is promised of one holds over all of them. */
+/** Several processes serve one database. The promises for one process hold for all of them together. */
 describe('processes that share a store', () => {
   let embedding: FakeEmbedding
   let processes: TestServer[]
@@ -245,7 +245,7 @@ describe('processes that share a store', () => {
   })
 })
 
-/** `count` pieces of work, so many at a time, their results in order. */
+/** Runs `count` tasks, `atOnce` at a time. Returns their results in order. */
 async function inParallel<T>(count: number, atOnce: number, work: (i: number) => Promise<T>): Promise<T[]> {
   const results: T[] = []
   let next = 0

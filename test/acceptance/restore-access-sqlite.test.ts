@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
+import { readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { before, suite, test } from 'node:test'
+import { until } from '../support/until.ts'
 import { absentFolder, backedUp } from './backups.ts'
-import { startServer, type TestServer, tidemark } from './harness.ts'
+import { documentOf, send } from './content.ts'
+import { noVectors, startServer, type TestServer, tidemark } from './harness.ts'
 
 suite('who may use a restored instance', () => {
   let server: TestServer
@@ -56,7 +60,7 @@ suite('who may use a restored instance', () => {
     )
     assert.deepEqual(named(/^keys that keep the expiry/), [inGrace.keyId])
     assert.match(stdout, new RegExp(`${kept.applicationId} "Kept": policy and entitlements`))
-    const gone = named(/^valid keys that are gone/)
+    const gone = named(/^valid keys that are lost/)
     assert.ok(gone.includes(later.keyId) && gone.length === 3, 'the replacements of the rotated keys are gone too')
     assert.doesNotMatch(stdout, /did not have|are valid again|admin token/)
 
@@ -107,6 +111,46 @@ suite('who may use a restored instance', () => {
     assert.match(stdout, new RegExp(`collectors that .* did not have: 1\n  ${collector.collectorId} "Crawler"`))
     assert.match(stdout, /cursor-key rotate --drop-old/)
   })
+
+  for (const how of ['cannot be read', 'is gone'] as const) {
+    test(`over a store that ${how}: the record beside the artifacts has what was erased and revoked since the backup`, async () => {
+      const lost = await startServer({ env: noVectors })
+      await lost.makeDataset('news')
+      const { applicationId, key } = await lost.makeApplication({ entitlements: [{ datasets: ['news'] }] })
+      const ended = await lost.makeKey(applicationId)
+      const { key: collectorKey } = await lost.makeCollector()
+      const [gone, stays] = await send(lost, collectorKey, [documentOf('gone'), documentOf('stays')])
+      const made = await backedUp(lost)
+      const erasure = await lost.mustAdmin('POST', '/admin/v1/erasures', { document_ids: [gone!.document_id] })
+      const path = `/admin/v1/erasures/${erasure.erasure_id}`
+      await until('it is completed', async () => (await lost.mustAdmin('GET', path)).status === 'completed')
+      await lost.mustAdmin('POST', `/admin/v1/keys/${ended.keyId}/revoke`)
+      const record = join(lost.dataDir, 'artifacts', 'removals')
+      await until('the record has the key', async () =>
+        readdirSync(record, { recursive: true, encoding: 'utf8' }).some((name) => name.includes(ended.keyId)),
+      )
+      await lost.stop()
+      for (const name of readdirSync(lost.dataDir)) {
+        if (name !== 'artifacts') rmSync(join(lost.dataDir, name), { recursive: true })
+      }
+      if (how === 'cannot be read') writeFileSync(join(lost.dataDir, 'tidemark.sqlite'), 'no database')
+      const options = how === 'cannot be read' ? ['--force'] : []
+      const { code, stdout, stderr } = await tidemark(['restore', made, ...options], { dataDir: lost.dataDir })
+      assert.equal(code, 0, stderr)
+      assert.match(stdout, /when the server starts, it repeats them by its record \(\d+ entries\)/)
+      assert.doesNotMatch(stdout, /valid again|there again/)
+      await lost.start()
+      assert.equal((await lost.call('GET', '/readyz')).body.checks.removals.ok, true)
+      assert.deepEqual([await account(lost, key), await account(lost, ended.key)], [200, 401])
+      const ids = [gone!.document_id, stays!.document_id]
+      const read = await lost.consumer(key, 'POST', '/v1/documents/batch-get', { document_ids: ids })
+      assert.deepEqual(read.body.missing, [gone!.document_id])
+      await until('it is completed once more', async () => (await lost.mustAdmin('GET', path)).status === 'completed')
+      const [again] = await send(lost, collectorKey, [documentOf('gone')])
+      assert.equal(again!.outcome, 'erased')
+      await lost.stop()
+    })
+  }
 
   test('where nothing was: it says that it cannot know, and how many keys are valid', async () => {
     const dataDir = absentFolder()

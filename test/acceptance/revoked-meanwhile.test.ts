@@ -5,7 +5,7 @@ import { documentOf, path, type Result } from './content.ts'
 import { HalfSent } from './half-sent.ts'
 import { items, type LiveWorld, startLiveWorld } from './live-world.ts'
 
-/** A credential that ends while its request is under way: what is not done by then is not done. */
+/** A credential that ends during a request: work that is not done by then is not done. */
 describe('a key that ends while a request is under way', () => {
   let world: LiveWorld
 
@@ -20,7 +20,7 @@ describe('a key that ends while a request is under way', () => {
       world.server.mustAdmin('POST', `/admin/v1/keys/${keyId}/rotate`, { grace_seconds: 0 }),
   }
 
-  /** Sends one line, lets the key end, and sends more; gives what was answered. */
+  /** Sends one line, ends the key, and sends more lines. Returns the results. */
   async function resultsOf(
     to: string,
     { key, keyId }: { key: string; keyId: string },

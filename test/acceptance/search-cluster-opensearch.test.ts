@@ -3,15 +3,19 @@ import { randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
+import { assertFires, noPromtool } from '../support/alerts.ts'
 import { CutRelay } from '../support/cut-relay.ts'
-import { openSearchNodes, withoutOpenSearch } from '../support/opensearch-nodes.ts'
+import { changingWatermarks, openSearchNodes, withoutOpenSearch } from '../support/opensearch-nodes.ts'
+import { readScrape, type Scrape } from '../support/scrape.ts'
 import { TlsRelay, testAuthority } from '../support/tls-relay.ts'
 import { until } from '../support/until.ts'
 import { documentOf } from './content.ts'
 import { expectError } from './expect-error.ts'
 import { type SearchWorld, startWorld } from './search-world.ts'
 
-/** The search index in a cluster: found as ever, refused while the cluster is away, whole again afterwards. */
+/**
+ * The search index in a cluster: normal searches, refusals while the cluster is down, and complete results afterwards.
+ */
 suite('an instance whose search index is in a cluster', {
   skip: openSearchNodes === null ? withoutOpenSearch : false,
 }, () => {
@@ -65,7 +69,7 @@ suite('an instance whose search index is in a cluster', {
 
   test('all modes find, and say nothing of it', async () => {
     for (const mode of ['keyword', 'vector', 'hybrid']) {
-      // A cluster that was just started may take longer for its first searches than they have.
+      // A cluster that has just started may take longer for its first searches than their time limit.
       await until(`${mode} finds it`, async () => {
         const { results, degraded, warnings } = await world.search({ query: 'tide', mode })
         return world.namesOf(results)[0] === 'tide' && !degraded && warnings.length === 0
@@ -100,8 +104,73 @@ suite('an instance whose search index is in a cluster', {
     const unreached = await world.server.tidemark(['doctor'])
     relay.mend()
     assert.equal(unreached.code, 1)
-    assert.match(unreached.stdout, /OpenSearch at 127\.0\.0\.1:\d+ cannot be reached/)
+    assert.match(
+      unreached.stdout,
+      /FAIL +the search cluster cannot be checked: OpenSearch at 127\.0\.0\.1:\d+ cannot be reached/,
+    )
+    assert.match(unreached.stdout, /ok +datasets: \d/)
+    assert.doesNotMatch(unreached.stdout, /store cannot be opened/)
     assert.ok(![looked, unreached, rebuilt].some(({ stdout, stderr }) => `${stdout}${stderr}`.includes('hushhush')))
+  })
+
+  test('health and disks of the cluster are measured, and alerts fire', { skip: noPromtool }, async () => {
+    const [node] = openSearchNodes!
+    const send = async (method: string, path: string, body: object): Promise<void> => {
+      const headers = { 'content-type': 'application/json' }
+      const answer = await fetch(`${node}/${path}`, { method, headers, body: JSON.stringify(body) })
+      assert.ok(answer.ok, await answer.text())
+    }
+    const shown = async (isSo: (samples: Scrape['samples']) => boolean): Promise<Scrape> => {
+      let found: Scrape | null = null
+      await until('the metrics show it', async () => {
+        found = readScrape((await world.server.admin('GET', '/metrics')).text)
+        return isSo(found.samples)
+      })
+      return found!
+    }
+    const isStatus = (status: string) => (samples: Scrape['samples']) =>
+      samples.get(`tidemark_cluster_status{status="${status}"}`) === 1
+    const quiet = await shown(isStatus('green'))
+    assert.ok(quiet.samples.get('tidemark_cluster_nodes')! >= 1)
+    assert.ok(quiet.samples.get('tidemark_cluster_shards{state="active"}')! >= 2)
+
+    const other = (replicas: number, nodes: object) => ({
+      settings: { number_of_shards: 1, number_of_replicas: replicas, ...nodes },
+    })
+    await send('PUT', `${prefix}-many-replicas`, other(20, {}))
+    await assertFires('TidemarkClusterIsYellow', quiet, await shown(isStatus('yellow')))
+    await send(
+      'PUT',
+      `${prefix}-nowhere?wait_for_active_shards=0`,
+      other(0, { 'routing.allocation.require._name': 'none' }),
+    )
+    await assertFires('TidemarkClusterIsRed', quiet, await shown(isStatus('red')))
+    for (const name of ['many-replicas', 'nowhere']) await fetch(`${node}/${prefix}-${name}`, { method: 'DELETE' })
+
+    const disk = 'cluster.routing.allocation.disk'
+    const marks = (low: string | null, high: string | null, floodStage: string | null) =>
+      send('PUT', '_cluster/settings', {
+        transient: {
+          // The cluster itself ignores these thresholds.
+          [`${disk}.threshold_enabled`]: low === null ? null : false,
+          [`${disk}.watermark.low`]: low,
+          [`${disk}.watermark.high`]: high,
+          [`${disk}.watermark.flood_stage`]: floodStage,
+        },
+      })
+    const isPast = (watermark: string) => (samples: Scrape['samples']) =>
+      samples.get(`tidemark_cluster_disks_past_watermark{watermark="${watermark}"}`)! > 0
+    await changingWatermarks(async () => {
+      const room = await shown((samples) => !isPast('low')(samples))
+      try {
+        await marks('0.01%', '99.8%', '99.9%')
+        await assertFires('TidemarkClusterDiskIsLow', room, await shown(isPast('low')))
+        await marks('0.01%', '0.02%', '0.03%')
+        await assertFires('TidemarkClusterDiskIsFull', room, await shown(isPast('flood_stage')))
+      } finally {
+        await marks(null, null, null)
+      }
+    })
   })
 
   test('by TLS: an authority of ones own is trusted when it is named, and nobody else is spoken to', async () => {

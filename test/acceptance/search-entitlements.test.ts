@@ -10,7 +10,7 @@ const datasets = ['entitlements-news', 'entitlements-forum', 'entitlements-secre
 const [news, forum, secret] = datasets
 const documentOf = documentsOf(news)
 
-/** What an application may not read it cannot find, count or guess, in any mode. */
+/** Texts that an application may not read cannot be found, counted or guessed, in any mode. */
 let world: SearchWorld
 const modes = ['keyword', 'vector', 'hybrid'] as const
 const searchable = 'gannet'
@@ -196,7 +196,7 @@ suite('which fields', () => {
       const found = await world.search({ query }, '/v1/search', key)
       assert.deepEqual([found.results, found.total_chunks], [[], 0], query)
     }
-    // Not even by forbidding them.
+    // Not even by excluding a word.
     assert.equal((await sorted(key, { query: 'titleword -bodyword' })).length, 5)
     for (const mode of ['keyword', 'hybrid']) {
       const body = { query: 'titleword bodyword', mode, include_highlights: true, include_chunks: true }

@@ -6,7 +6,7 @@ import { documentOf } from './content.ts'
 import { oddText } from './odd-text.ts'
 import { type SearchWorld, startWorld } from './search-world.ts'
 
-/** No text that is sent in makes the server fail. What is asked for: test/service/search-fuzz.test.ts. */
+/** No ingested text makes the server fail. test/service/search-fuzz.test.ts tests queries. */
 let world: SearchWorld
 before(async () => {
   world = await startWorld()
@@ -34,7 +34,7 @@ test('no document makes indexing fail, or keeps others from being indexed', asyn
   await until('all is indexed', async () => (await world.indexing()).pending_chunks === 0)
   assert.deepEqual(await world.names({ query: 'Lastword' }), ['last'])
   assert.equal((await world.indexing()).indexed_documents, sent.length)
-  // What is shown of them is fit to be sent, whichever it is.
+  // The shown texts can be sent, whichever they are.
   for (const query of ['tern', 'plover', '机器学习', 'odd', 'a', '字']) {
     for (const mode of ['keyword', 'vector', 'hybrid']) {
       const found = await world.search({ query, mode, limit: 100, include_highlights: true, include_chunks: true })

@@ -8,7 +8,7 @@ const datasets = ['keyword-news', 'keyword-forum'] as const
 const [news, forum] = datasets
 const documentOf = documentsOf(news)
 
-/** Keyword search over one small collection: syntax, languages, filters, what is shown of a hit. */
+/** Keyword search in one small collection: syntax, languages, filters, and the fields of a result. */
 let world: SearchWorld
 
 const long = (word: string, at: number, words: number): string =>
@@ -18,6 +18,7 @@ const documents: readonly Sent[] = [
   documentOf('fox', { language: 'en', title: 'Animals', body: 'The quick brown fox jumps over the lazy dog.' }),
   documentOf('fox-2', { language: 'en', title: 'Colours', body: 'A fox that is brown; it is quick too.' }),
   documentOf('dog', { language: 'en', title: 'Dogs', body: 'A lazy dog sleeps all day, the cat does not.' }),
+  documentOf('minus', { language: 'en', title: 'Winter', body: 'At night it was -5 degrees.' }),
   documentOf('running', { language: 'en', title: 'Sports', body: 'Runners were running through several cities.' }),
   documentOf('laufen', {
     language: 'de',
@@ -78,6 +79,21 @@ suite('query syntax', () => {
     assert.deepEqual(await sorted('fox -dog'), ['fox-2'])
     assert.deepEqual(await sorted('+lazy cat'), ['dog', 'fox'])
     assert.deepEqual(await sorted('+fox +walrus'), [])
+  })
+
+  test('a minus sign before a number is text, in every mode', async () => {
+    for (const mode of ['keyword', 'vector', 'hybrid']) {
+      const plain = await sorted('fox 5 cat', { mode })
+      assert.ok(plain.includes('minus'), mode)
+      assert.deepEqual(await sorted('fox -5 cat', { mode }), plain, mode)
+      assert.ok((await sorted('-5', { mode })).includes('minus'), mode)
+    }
+  })
+
+  test('in hybrid mode + and - decide what may be found, too; in vector mode they are text', async () => {
+    assert.deepEqual(await sorted('+fox -dog', { mode: 'hybrid' }), ['fox-2'])
+    const near = await sorted('+fox -dog', { mode: 'vector' })
+    assert.ok(near.includes('dog') && near.includes('fox'), `${near}`)
   })
 
   test('nothing but negatives finds nothing', async () => {
@@ -211,7 +227,7 @@ suite('typing errors and beginnings of words', () => {
 suite('pages', () => {
   test('show every result once though documents come between them, which moves all scores', async () => {
     const names = Array.from({ length: 6 }, (_, i) => `gull-${i}`)
-    // All the same, so that any move of the scores would show all of them again, or none.
+    // All documents are the same, so any change of scores would show all of them again, or none.
     await world.putIndexed(...names.map((name) => documentOf(name, { title: null, body: 'A black-headed gull.' })))
     const shown: string[] = []
     for (let page = 0, cursor: string | undefined; page === 0 || cursor !== undefined; page++) {
@@ -256,15 +272,61 @@ suite('filters', () => {
 })
 
 suite('what is shown', () => {
-  test('`fields` chooses among the descriptive fields; the rest is always there', async () => {
-    const always = ['best_chunk_id', 'dataset_id', 'document_id', 'keyword_score', 'origin']
-    always.push('rerank_score', 'score', 'source_platform', 'vector_score', 'version_id')
-    for (const fields of [['title'], ['body', 'language'], ['content_type', 'published_at'], ['url', 'topics']]) {
-      for (const mode of ['keyword', 'hybrid']) {
-        const [hit] = (await world.search({ query: '+petrel +early', mode, fields })).results
-        assert.deepEqual(Object.keys(hit!).sort(), [...always, ...fields].sort())
+  test('`fields` names what is returned beside the IDs, the origin and the score', async () => {
+    const always = ['best_chunk_id', 'document_id', 'origin', 'score', 'version_id']
+    const others = ['dataset_id', 'source_platform', 'title', 'content_type', 'language', 'published_at', 'body']
+    const ours = ['url', 'thumbnail_url', 'external_id', 'region', 'status', 'author', 'topics', 'tags']
+    const scores = ['keyword_score', 'vector_score', 'rerank_score']
+    const asked = { query: '+petrel +early' }
+    const shown = async (fields: readonly string[], more: object = {}) => {
+      const [hit] = (await world.search({ ...asked, ...more, fields })).results
+      return Object.keys(hit!).sort()
+    }
+    for (const mode of ['keyword', 'vector', 'hybrid']) {
+      const [whole] = (await world.search({ ...asked, mode })).results
+      assert.deepEqual(Object.keys(whole!).sort(), [...always, ...others, ...ours, ...scores].sort())
+      for (const name of [...others, ...ours, ...scores]) {
+        assert.deepEqual(await shown([name], { mode }), [...always, name].sort(), `${mode} ${name}`)
       }
     }
+    for (const name of always) assert.deepEqual(await shown([name]), always, name)
+    assert.deepEqual(await shown(['language', 'url', 'score']), [...always, 'language', 'url'].sort())
+    for (const [name, flag] of [
+      ['highlights', 'include_highlights'],
+      ['matched_chunks', 'include_chunks'],
+      ['explanation', 'explain'],
+    ] as const) {
+      assert.deepEqual(await shown([name]), always, `${name} comes only if ${flag} asks for it`)
+      for (const fields of [[name], ['score']]) {
+        assert.deepEqual(await shown(fields, { [flag]: true }), [...always, name].sort())
+      }
+    }
+  })
+
+  test('highlights and chunks show text only of the fields that are named', async () => {
+    const asked = { query: '+petrel +early', include_highlights: true, include_chunks: true }
+    for (const mode of ['keyword', 'vector', 'hybrid']) {
+      for (const [fields, highlights, chunk] of [
+        [['published_at'], [], undefined],
+        [['highlights', 'matched_chunks'], [], undefined],
+        [['title', 'highlights'], ['<em>Petrel</em>'], undefined],
+        [['body'], ['<em>petrel</em> <em>early</em>'], 'petrel early'],
+        [['title', 'body'], ['<em>Petrel</em>', '<em>petrel</em> <em>early</em>'], 'petrel early'],
+      ] as const) {
+        const { results } = await world.search({ ...asked, mode, fields })
+        const hit = results.find((one) => world.namesOf([one])[0] === 'early')!
+        assert.deepEqual(hit.highlights, highlights, `${mode} ${fields}`)
+        assert.deepEqual(
+          hit.matched_chunks!.map(({ body }) => body),
+          [chunk],
+        )
+        const text = JSON.stringify(hit).toLowerCase()
+        assert.equal(text.includes('petrel'), highlights.length > 0)
+      }
+    }
+  })
+
+  test('a result has the fields of its document', async () => {
     const [hit] = (await world.search({ query: '+petrel +early' })).results
     const { title, body, language, content_type, published_at } = hit!
     assert.deepEqual(
@@ -317,6 +379,8 @@ suite('what is shown', () => {
     }
     const [fox] = await about({ typo: 'auto' })
     assert.deepEqual(Object.keys(fox!.explanation!.keyword!), ['lazy', 'dog', '"brown fox"'])
+    const [broken] = await about({ query: '"brown\nfox"', mode: 'keyword' })
+    assert.deepEqual(Object.keys(broken!.explanation!.keyword!), ['"brown\nfox"'], 'a name with a line break')
     const [tower] = (await world.search({ query: 'ligthouse', typo: 'auto', explain: true })).results
     assert.deepEqual(tower!.explanation, { keyword: { ligthouse: tower!.score } })
     assert.equal(

@@ -9,7 +9,7 @@ const datasets = ['quota-news', 'quota-forum'] as const
 const [news, forum] = datasets
 const documentOf = documentsOf(news)
 
-/** Daily quotas of searches: one per operation, taken before the index is reached. */
+/** Daily quotas of searches: one for each operation, taken before the index is searched. */
 let world: SearchWorld
 const all = [{ datasets: [news, forum] }]
 const query = { query: 'gull' }

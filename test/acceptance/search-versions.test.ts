@@ -9,12 +9,14 @@ const datasets = ['versions-news', 'versions-forum'] as const
 const [news] = datasets
 const documentOf = documentsOf(news)
 
-/** A version is readable by its own language, or by the document's where it has none; all else is the document's. */
+/**
+ * A version is readable by its own language, or by the document's if it has none. All other values are the document's.
+ */
 suite('versions in several languages', () => {
   let world: SearchWorld
   let german: string
   let french: string
-  /** Once French, then in no language, now German; and the other way round. */
+  /** One document was French, then without a language, and is German now; the other went the opposite way. */
   const ids: Record<string, string> = {}
   const versions: Record<string, string[]> = {}
 

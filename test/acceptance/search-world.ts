@@ -4,7 +4,7 @@ import { type Sent, send } from './content.ts'
 import { FakeEmbedding } from './fake-embedding.ts'
 import { type Answer, sharedEmbedding, sharedServer, startServer, type TestServer } from './harness.ts'
 
-/** What the tests of search stand on: a server with an embedding endpoint of this process, and documents in it. */
+/** The world of the search tests: a server with an embedding endpoint in this process, and documents. */
 export interface Hit {
   readonly document_id: string
   readonly version_id: string
@@ -47,7 +47,7 @@ export interface Found {
 export class SearchWorld {
   readonly server: TestServer
   readonly embedding: FakeEmbedding
-  /** May read everything. */
+  /** The key of an application that may read everything. */
   readonly key: string
   readonly collector: string
   readonly #names = new Map<string, string>()
@@ -59,7 +59,7 @@ export class SearchWorld {
     this.collector = collector
   }
 
-  /** Sends documents and remembers their external ids, by which tests speak of them. */
+  /** Sends documents and records their external ids, which tests use as names. */
   async put(...documents: readonly Sent[]): Promise<void> {
     const results = await send(this.server, this.collector, documents)
     for (const [i, result] of results.entries()) {
@@ -68,7 +68,7 @@ export class SearchWorld {
     }
   }
 
-  /** The same, and waits until all of it can be found, by words and by vectors. */
+  /** The same, and waits until everything can be found by words and by vectors. */
   async putIndexed(...documents: readonly Sent[]): Promise<void> {
     await this.put(...documents)
     await this.indexed()
@@ -86,7 +86,7 @@ export class SearchWorld {
     return this.server.consumer(key, 'POST', path, body)
   }
 
-  /** A search that must be answered. */
+  /** Searches. Throws if the search fails. */
   async search(body: object, path = '/v1/search', key: string = this.key): Promise<Found> {
     const answer = await this.raw(body, path, key)
     assert.equal(answer.status, 200, answer.text)
@@ -107,7 +107,7 @@ export class SearchWorld {
   }
 }
 
-/** On the server that several files share, in datasets of this one. */
+/** On the server that several files share, in datasets of this file. */
 export async function sharedWorld(datasets: readonly string[]): Promise<SearchWorld> {
   return worldOn(await sharedServer(), await sharedEmbedding(), datasets)
 }

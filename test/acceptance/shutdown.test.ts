@@ -46,12 +46,12 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
 
 interface Loop {
   readonly answered: number
-  /** Whether its connection was told to close, by the last answer. */
+  /** Whether the last answer asked the client to close the connection. */
   readonly toldToClose: boolean
   readonly fault: string | null
 }
 
-/** A client that sends one request after the other on one connection, until it is told to close it. */
+/** A client that sends one request after the other on one connection, until it must close it. */
 async function requestLoop(server: TestServer, key: string, started: () => void): Promise<Loop> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   let answered = 0
@@ -98,7 +98,10 @@ test('while it drains a server is not ready and still answers; connections that 
   const idle = new HalfSent(server, '')
   const { key } = await server.makeApplication()
   server.signal('SIGTERM')
-  await until('it is not ready', async () => (await server.call('GET', '/readyz')).status === 503)
+  await until('it is not ready', async () => {
+    const { status, headers } = await server.call('GET', '/readyz')
+    return status === 503 && headers.get('retry-after') === '1'
+  })
   const late = await server.consumer(key, 'GET', '/v1/account')
   assert.equal(late.status, 200)
   assert.equal(late.headers.get('connection'), 'close')
@@ -118,8 +121,8 @@ test('a request that does not end in time is cut off; all the rest closes in ord
     unclosed.map(({ level, part }) => ({ level, part })),
     [{ level: 50, part: 'requests' }],
   )
-  assert.match((unclosed[0]!.err as { message: string }).message, /not closed within 100 ms/)
-  assert.match(server.stderr, /^tidemark: these parts did not close as they should: requests; the log says why$/m)
+  assert.match((unclosed[0]!.err as { message: string }).message, /did not close within 100 ms/)
+  assert.match(server.stderr, /^tidemark: these parts failed to close: requests; the log says why$/m)
 
   await server.start()
   const { datasets } = await server.mustAdmin('GET', '/admin/v1/datasets')

@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
 import { storeOf, type TestServer } from './harness.ts'
 
-/** SQL in the store of a running server, behind its back: for faults that no request can make. */
+/** Runs SQL in the store of a running server, for faults that no request can cause. */
 export async function operate(server: TestServer, sql: string): Promise<void> {
   const { TIDEMARK_DATABASE_URL: url } = await storeOf(server.dataDir)
   if (url === undefined) {
@@ -21,7 +21,7 @@ export async function operate(server: TestServer, sql: string): Promise<void> {
   }
 }
 
-/** Does the work while a table is not there, as after a defect in a query or a migration. */
+/** Runs the work while a table is missing, as after a defect in a query or a migration. */
 export async function withoutTable<T>(server: TestServer, table: string, work: () => Promise<T>): Promise<T> {
   await operate(server, `alter table ${table} rename to ${table}_away`)
   try {
@@ -31,7 +31,7 @@ export async function withoutTable<T>(server: TestServer, table: string, work: (
   }
 }
 
-/** Keeps an analysis run where it is `validating`: its worker finds that it may not begin it, and does no more about it. */
+/** Keeps an analysis run in `validating`: its worker cannot start it, and does nothing more about it. */
 export async function runDoesNotBegin(server: TestServer, runId: string): Promise<void> {
   const before = `create trigger run_does_not_begin before update on analysis_run`
   const begins = `new.run_id = '${runId}' and new.status = 'running'`

@@ -8,9 +8,9 @@ import { readScrape, type Scrape } from '../support/scrape.ts'
 import { until } from '../support/until.ts'
 import { documentOf } from './content.ts'
 import { expectError } from './expect-error.ts'
-import { type Answer, startServer, type TestServer } from './harness.ts'
+import { type Answer, startServer, TestServer } from './harness.ts'
 
-/** The way to a database, which can be closed. */
+/** A relay to a database that can be closed. */
 class Way {
   readonly #to: URL
   readonly #sockets = new Set<Socket>()
@@ -42,12 +42,12 @@ class Way {
     this.#server = server
   }
 
-  /** New connections are taken and nothing comes through, as where the host is too busy to make a process for them. */
+  /** Accepts new connections and passes nothing on, like a host that is too busy to start a process for them. */
   swallowNew(): void {
     this.#swallows = true
   }
 
-  /** Nothing comes through any more, on old connections and on new ones, and nobody is told so. */
+  /** Passes no more bytes on old or new connections, without closing them. */
   swallow(): void {
     this.#swallows = true
     for (const socket of this.#sockets) socket.unpipe().resume()
@@ -98,8 +98,12 @@ test('a database that is away, or silent, is 503 in the words of each area, logg
     ['store_unavailable', key, 'GET', '/v1/account'],
     ['store_unavailable', collector, 'POST', '/collector/v1/documents', { documents: [documentOf('a')] }],
   ]
+  const makeViewer = async (name: string): Promise<string> =>
+    (await server.mustAdmin('POST', '/admin/v1/tokens', { name, role: 'viewer' })).admin_token
+  const [viewer, unused] = [await makeViewer('Prometheus'), await makeViewer('unused')]
+  assert.equal((await server.as(viewer, 'GET', '/metrics')).status, 200)
   const ask = () => Promise.all(asked.map(([, credential, ...request]) => server.as(credential, ...request)))
-  // Each request beside another of its kind: writes wait for each other, and must not do so in vain.
+  // Each request runs beside another of its kind, because writes wait for each other and must not do so in vain.
   way.swallow()
   for (const answers of await Promise.all([ask(), ask()])) {
     for (const [i, answer] of answers.entries()) await expectError(server, answer, 503, asked[i]![0])
@@ -114,6 +118,17 @@ test('a database that is away, or silent, is 503 in the words of each area, logg
   }
   await notReady()
   way.close()
+  const blind = await server.as(viewer, 'GET', '/metrics')
+  assert.equal(blind.status, 200, blind.text)
+  const { samples } = readScrape(blind.text)
+  assert.equal(samples.get('tidemark_ready{check="store"}'), 0)
+  assert.ok(samples.has('process_resident_memory_bytes'))
+  for (const [credential, path] of [
+    [unused, '/metrics'],
+    [viewer, '/admin/v1/applications'],
+  ] as const) {
+    await expectError(server, await server.as(credential, 'GET', path), 503, 'store_unavailable')
+  }
   const answers = await ask()
   for (const [i, answer] of answers.entries()) {
     const [code, , , path] = asked[i]!
@@ -150,7 +165,7 @@ test('a call that takes its time is not told that the database is silent while o
   await until('it waits', async () => (await client.query(waits)).rowCount === 1)
   way.swallowNew()
   const since = performance.now()
-  // Longer than it takes to find a database silent.
+  // Longer than it takes to notice that a database is silent.
   await until('others were answered for a while', async () => {
     await server.consumer(key, 'GET', '/v1/changes')
     return hasEnded || performance.now() - since > 4000
@@ -178,7 +193,7 @@ test('calls that wait for a connection are told of, and an alert fires', { skip:
   try {
     let after: Scrape | null = null
     await until('calls wait', async () => {
-      // Who has waited for 5 s is told to come again.
+      // A request that has waited for 5 s is refused with a time to retry.
       for (let i = 0; i < 15; i++) asked.push(server.consumer(key, 'GET', '/v1/classifications?dataset_id=news'))
       after = await shown()
       return (after.samples.get(waiting) ?? 0) > 0
@@ -190,6 +205,50 @@ test('calls that wait for a connection are told of, and an alert fires', { skip:
   }
   for (const { status, text } of await Promise.all(asked)) assert.ok([200, 429, 503].includes(status), text)
   await until('it is ready', async () => (await server.call('GET', '/readyz')).status === 200)
+})
+
+test('a log that PostgreSQL cannot archive is measured, and an alert fires; so are backups by other tools', {
+  skip: noPromtool,
+}, async () => {
+  const shown = async () => readScrape((await server.admin('GET', '/metrics')).text)
+  const untilShown = async (series: string, value: number): Promise<Scrape> => {
+    let found: Scrape | null = null
+    await until(`${series} is ${value}`, async () => {
+      found = await shown()
+      return found.samples.get(series) === value
+    })
+    return found!
+  }
+  const client = new pg.Client(database)
+  await client.connect()
+  const archiveBy = async (command: string): Promise<void> => {
+    await client.query(`alter system set archive_command = '${command}'`)
+    await client.query('select pg_reload_conf()')
+    await client.query("select pg_logical_emit_message(false, 'tidemark', 'a record, so that a segment is closed')")
+    await client.query('select pg_switch_wal()')
+  }
+  const failing = 'tidemark_database_archive_failing'
+  try {
+    const before = await untilShown(failing, 0)
+    await archiveBy('false')
+    await assertFires('TidemarkDatabaseArchivingFails', before, await untilShown(failing, 1))
+  } finally {
+    await archiveBy('true')
+    await client.end()
+  }
+
+  assert.equal((await shown()).samples.get('tidemark_backup_failed'), undefined)
+  for (const [args, failed] of [
+    [[], 0],
+    [['--failed'], 1],
+    [[], 0],
+  ] as const) {
+    const recorded = await server.tidemark(['backup', 'record', ...args])
+    assert.equal(recorded.code, 0, recorded.stderr)
+    const { samples } = await untilShown('tidemark_backup_failed', failed)
+    const age = samples.get('tidemark_backup_age_seconds')!
+    assert.ok(age >= 0 && age < 600, String(age))
+  }
 })
 
 test('what the database says of a row that it refused is not in the log: it would be a body', async () => {
@@ -204,4 +263,27 @@ test('what the database says of a row that it refused is not in the log: it woul
   await expectError(server, answer, 500, 'internal')
   await until('it is logged', async () => server.stderr.includes('violates check constraint'))
   assert.doesNotMatch(server.stderr, /secret words/)
+})
+
+test('a server that starts before its database says so once, waits for it, and serves; a wrong name is no reason to wait', async () => {
+  const late = new Way(database)
+  await late.open()
+  late.close()
+  const waiting = new TestServer({ env: { TIDEMARK_DATABASE_URL: late.url } })
+  try {
+    const started = waiting.start()
+    await until('it says what it waits for', async () => waiting.stderr.includes('ECONNREFUSED'))
+    await late.open()
+    await started
+    assert.equal((await waiting.call('GET', '/healthz')).status, 200)
+    const told = waiting.logs.filter(({ job }) => job === 'open-store').map(({ level }) => level)
+    assert.deepEqual(told, [40, 30])
+  } finally {
+    await waiting.stop()
+    late.close()
+  }
+
+  const wrong = new URL(database)
+  wrong.pathname = '/no_such_database'
+  await assert.rejects(startServer({ env: { TIDEMARK_DATABASE_URL: wrong.href } }), /code 2 .*does not exist/s)
 })

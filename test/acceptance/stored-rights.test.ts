@@ -6,7 +6,7 @@ import { expectError } from './expect-error.ts'
 import { startServer, type TestServer } from './harness.ts'
 import { operate } from './store-surgery.ts'
 
-/** As an operator's own hand, a damaged disk or another version of Tidemark may have left it. */
+/** Rights as a manual change, a damaged disk or another version of Tidemark may have left them. */
 suite('rights in the store that cannot be read open nothing', () => {
   let server: TestServer
   let collector: { collectorId: string; key: string }
@@ -26,7 +26,7 @@ suite('rights in the store that cannot be read open nothing', () => {
   const text = (value: unknown) => `'${JSON.stringify(value).replaceAll("'", "''")}'`
   const read = () => server.consumer(application.key, 'GET', '/v1/changes')
 
-  /** The next look at the key comes within a second. */
+  /** Waits until the server reads the key again, which is within a second. */
   async function refused(named: RegExp): Promise<void> {
     await until('it is refused', async () => (await read()).status === 500)
     const answer = await read()

@@ -7,7 +7,7 @@ import { FakeEmbedding } from './fake-embedding.ts'
 import { type Answer, startServer, type TestServer } from './harness.ts'
 import { withoutTable } from './store-surgery.ts'
 
-/** What goes wrong is in the log, once, with its cause and the id of its request, and in the metrics. */
+/** A failure is in the log once, with its cause and the id of its request, and in the metrics. */
 let server: TestServer
 let embedding: FakeEmbedding
 let key: string
@@ -31,7 +31,7 @@ async function counted(metric: string): Promise<number> {
   return line === undefined ? 0 : Number(line.slice(metric.length))
 }
 
-/** Lines about a request besides the one that every request has. */
+/** Log lines about a request, other than the one that every request has. */
 async function toldOf(answer: Pick<Answer, 'headers'>): Promise<Record<string, unknown>[]> {
   const reqId = answer.headers.get('x-request-id')
   const about = () => server.logs.filter((line) => line.reqId === reqId)
@@ -161,7 +161,7 @@ test('a background job that fails is logged once, counted each time, and its rec
   const metric = 'tidemark_background_failures_total{job="live"}'
   const said = () => server.logs.filter(({ job }) => job === 'live')
   const isWell = async () => (said().at(-1)?.level ?? info) === info
-  // An earlier test may have met it at work.
+  // An earlier test may have made the job fail.
   await until('the job is well', isWell)
   const [before, failures] = [said().length, await counted(metric)]
   await withoutTable(server, 'live_query', async () => {
@@ -177,9 +177,54 @@ test('a background job that fails is logged once, counted each time, and its rec
   assert.match((told[0]!.err as { message: string }).message, /live_query/)
 })
 
+test('an index that cannot be fed says so once something acknowledged is missing for long, and until it has it', async () => {
+  const body = { query: 'unfed' }
+  const found = async (): Promise<Answer['body']> => {
+    const answer = await server.consumer(key, 'POST', '/v1/search/keyword', body)
+    assert.equal(answer.status, 200, answer.text)
+    return answer.body
+  }
+  const isBehind = () => counted('tidemark_index_behind')
+  const indexing = async () => (await server.mustAdmin('GET', '/admin/v1/indexing')).warnings.join()
+  assert.deepEqual([(await found()).degraded, await isBehind()], [false, 0])
+  await withoutTable(server, 'chunk', async () => {
+    await sendLines(server, collector, `${JSON.stringify(documentOf('unfed'))}\n`)
+    await until('a search says so', async () => (await found()).degraded)
+    const { warnings, results } = await found()
+    assert.deepEqual(results, [])
+    assert.equal(warnings[0].code, 'search_index_behind')
+    assert.match(warnings[0].message, /accepted more than 10 seconds ago may be missing/)
+    assert.equal(await isBehind(), 1)
+    assert.match(await indexing(), /lacks documents that were acknowledged long ago/)
+    const ready = await server.call('GET', '/readyz')
+    assert.match(ready.body.checks.index.detail, /lacks documents that were acknowledged long ago/)
+    const values = await server.consumer(key, 'GET', '/v1/values/dataset')
+    await expectError(server, values, 503, 'catalog_unavailable')
+  })
+  await until('it is found, and nothing is missing', async () => {
+    const { results, degraded } = await found()
+    return results.length === 1 && !degraded
+  })
+  assert.equal(await isBehind(), 0)
+  assert.doesNotMatch(await indexing(), /acknowledged long ago/)
+})
+
 test('every error of the kind is in the metrics from the start, so that a rate can be taken of it', async () => {
   const { text } = await server.admin('GET', '/metrics')
   for (const code of ['internal', 'store_unavailable', 'changes_unavailable', 'overloaded']) {
     assert.match(text, new RegExp(`^tidemark_errors_total\\{code="${code}"\\} \\d+$`, 'm'))
   }
+})
+
+test('what fails once its work has begun is counted as used where there can be a daily quota, and nowhere else', async () => {
+  const { key: own } = await server.makeApplication({ entitlements: [{ datasets: ['news'] }] })
+  for (const [table, path] of [
+    ['event', '/v1/changes'],
+    ['document', '/v1/documents/browse'],
+  ] as const) {
+    const failed = await withoutTable(server, table, () => server.consumer(own, 'GET', path))
+    assert.equal(failed.status, 500, failed.text)
+  }
+  const { operations } = (await server.consumer(own, 'GET', '/v1/account')).body.usage
+  assert.deepEqual([operations['changes.read'], operations['documents.browse']], [1, undefined])
 })

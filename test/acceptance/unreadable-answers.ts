@@ -8,17 +8,17 @@ import type { SearchWorld } from './search-world.ts'
 import { type History, markOf, queryWords, vectorOf, type WorldPair } from './unreadable-worlds.ts'
 
 /**
- * One of the two worlds on its server, and everything that can be asked of it. Answers are given as text in which ids
- * are names that mean the same in both worlds, and moments of today are one word: all else must be the same byte for byte.
+ * One of the two worlds on its server, with all requests. Answers are texts in which names that mean the same in both
+ * worlds replace ids, and one word replaces all current times. Everything else must be the same byte for byte.
  */
 export class AskedWorld {
-  /** Of the dataset that the reader may read of. */
+  /** The name of the dataset that the reader may read. */
   readonly name: string
   readonly #world: SearchWorld
   readonly #pair: WorldPair
   readonly #histories: readonly History[]
   readonly #closed: readonly Sent[]
-  /** Ids of documents, versions and chunks by the document's place, the version's and the chunk's. */
+  /** The names of ids, from the positions of the document, the version and the chunk. */
   readonly #names = new Map<string, string>()
   readonly #documents: string[] = []
   readonly #versions: string[][] = []
@@ -33,7 +33,7 @@ export class AskedWorld {
     this.#closed = pair.closed[side]
   }
 
-  /** Makes datasets and application and sends everything, in the same order on both sides. */
+  /** Makes datasets and applications and sends everything, in the same order on both sides. */
   async fill(): Promise<void> {
     const { server, collector } = this.#world
     const sentOf = [...this.#closed, ...this.#histories.flatMap(({ steps }) => steps)]
@@ -57,7 +57,7 @@ export class AskedWorld {
     if (this.#closed.length > 0) await send(server, collector, this.#closed)
   }
 
-  /** What lives on the platforms that the reader may ask of comes by a live query of its own; the rest is sent. */
+  /** Documents of the reader's live platforms arrive by a live query of its own. All others are sent. */
   async #fillByLiveQuery(): Promise<void> {
     const { server, collector } = this.#world
     const live = this.#histories.flatMap(({ steps, isLive }, document) =>
@@ -102,7 +102,7 @@ export class AskedWorld {
     this.#names.set(version_id, `${name}/${version}`)
   }
 
-  /** Which chunk is which: asked by one who may read everything. */
+  /** Learns the ids of chunks with a key that may read everything. */
   async learnChunks(): Promise<void> {
     const datasets = [...new Set(this.#pair.entitlements.flatMap((entry) => entry.datasets))]
     const key = await this.#world.application([{ datasets }])
@@ -124,7 +124,7 @@ export class AskedWorld {
     }
   }
 
-  /** Every question with its answer. */
+  /** Every request with its answer. */
   async *answers(kinds: readonly (keyof typeof this.kinds)[]): AsyncGenerator<[question: string, answer: string]> {
     for (const kind of kinds) {
       for await (const [question, answer] of this.kinds[kind]()) {
@@ -157,7 +157,7 @@ export class AskedWorld {
       else yield this.#ask('POST', '/v1/search', { ...asked, include_non_current: true, limit: 3, languages: ['de'] })
     }
     const [query] = this.#pair.queries as [string]
-    // What the reader may not ask for is refused, in both worlds alike.
+    // Requests that the reader may not make are refused in both worlds alike.
     const facets = ['dataset', 'platform', 'language', 'content_type', 'region', 'status', { published_at: 'month' }]
     for (const more of [[], ['author'], ['topics', 'tags'], ['classifications']]) {
       const asked = { mode, query, limit: 3, facets: [...facets, ...more], facet_limit: 100 }
@@ -169,7 +169,7 @@ export class AskedWorld {
     else yield this.#ask('POST', '/v1/search', { mode, query, query_vector: vectorOf(query) })
   }
 
-  /** By the catalog's columns, some of which some readers may not ask for. */
+  /** Filters by the catalog's columns, some of which some readers may not use. */
   async *#narrowed(query: string): Asked {
     const asked = { mode: 'keyword', query, include_non_current: true }
     for (const more of [
@@ -228,6 +228,7 @@ export class AskedWorld {
   async *#feed(): Asked {
     yield this.#ask('GET', '/v1/changes?limit=200')
     yield this.#ask('GET', '/v1/changes?limit=200&event_type=document.version.created')
+    yield this.#ask('GET', `/v1/changes?limit=200&event_type=${everyType}`)
   }
 
   async *#live(): Asked {
@@ -238,7 +239,7 @@ export class AskedWorld {
 
   async *#analysis(): Asked {
     const graph = { analysis_type: 'knn_graph', embedding_profile_id: fakeProfile, parameters: { k: 100 } }
-    // Equally near ones are ranked by ids, and those of the two worlds do not sort alike.
+    // Equally near documents are ranked by ids, which sort differently in the two worlds.
     yield* this.#run(graph, ({ rank: _, ...edge }) => edge)
     const parameters = { by: ['platform', 'language', 'region'], bucket: 'month' }
     yield* this.#run({ analysis_type: 'feature_rollup', parameters }, (row) => row)
@@ -263,7 +264,7 @@ export class AskedWorld {
       requestInit: { headers: { authorization: `Bearer ${this.#key}` } },
     })
     const rows = (await parquetReadObjects({ file, compressors })) as Record<string, unknown>[]
-    // Ordered by ids, where rows have any.
+    // Ordered by ids, if rows have any.
     yield [`${path}/artifacts`, JSON.stringify(rows.map((row) => this.#canonical(JSON.stringify(seen(row)))).sort())]
   }
 
@@ -273,7 +274,7 @@ export class AskedWorld {
     return [question, JSON.stringify({ status: answer.status, body: answer.body })]
   }
 
-  /** Page by page to the end. */
+  /** All pages to the end. */
   async *#pages(method: 'GET' | 'POST', path: string, body: Sent | undefined, name: string): Asked {
     let cursor: string | undefined
     do {
@@ -286,8 +287,8 @@ export class AskedWorld {
   }
 
   /**
-   * Sequences count the events of all datasets: their order is the reader's, how far apart they are is not. How recent a
-   * document of long ago is is so little that no score shows it, and less every second.
+   * Sequences count the events of all datasets, so a reader sees their order, but not meaningful distances. The recency
+   * of an old document is so small that no score shows it.
    */
   #canonical(text: string): string {
     const sequences = [...text.matchAll(/"sequence":(\d+)/g)].map((match) => Number(match[1]))
@@ -308,7 +309,9 @@ export class AskedWorld {
   }
 }
 
-/** Documents that are read one by one. */
+const everyType = 'document.created,document.version.created,document.metrics.updated,document.updated,document.erased'
+
+/** The number of documents that are read one by one. */
 const readOne = 8
 
 type Asked = AsyncGenerator<[question: string, answer: string] | Promise<[question: string, answer: string]>>

@@ -3,8 +3,8 @@ import type { Sent } from './content.ts'
 import { fakeVector } from './fake-embedding.ts'
 
 /**
- * Pairs of worlds that differ in what one reader may not read, and in nothing else. Which parts those are is told here by
- * rules of its own, from what is sent.
+ * Pairs of worlds that differ only in values that one reader may not read. Its own rules decide which values these are,
+ * from the sent documents.
  */
 export interface Entry {
   readonly datasets: readonly string[]
@@ -16,21 +16,21 @@ export interface Entry {
   readonly fields?: readonly string[]
 }
 
-/** One document: what is sent of it, one sending after the other. Each is another version. */
+/** One document: everything that is sent for it, in order. Each step is another version. */
 export interface History {
   readonly name: string
   readonly steps: readonly Sent[]
-  /** Comes by a live query instead of being sent. */
+  /** Arrives by a live query instead of being sent. */
   readonly isLive: boolean
 }
 
 export interface WorldPair {
   readonly entitlements: readonly Entry[]
-  /** The same documents in both. */
+  /** The same documents in both worlds. */
   readonly histories: readonly [readonly History[], readonly History[]]
-  /** Documents of a dataset that the reader cannot see: others in each, and as many as it happens. */
+  /** Documents of a dataset that the reader cannot see. They and their number differ between the worlds. */
   readonly closed: readonly [readonly Sent[], readonly Sent[]]
-  /** Titles of the one and of the other, and what may be in both. */
+  /** Titles from both worlds, and words that may be in both. */
   readonly queries: readonly string[]
 }
 
@@ -45,7 +45,7 @@ function chanceOf(seed: number | string): Chance {
 const pick = <T>(chance: Chance, values: readonly T[]): T => values[Math.floor(chance() * values.length)]!
 const upTo = (chance: Chance, most: number): number => Math.floor(chance() * (most + 1))
 
-/** Few, so that everything meets everything; some tell a language, and are read by its rules. */
+/** Few words, so that every combination occurs. Some indicate a language, whose rules then apply. */
 const words =
   'harbours harbour tides gulls sailing sailed anchors mast Häfen Möwen segeln und der die nicht the of and not'
 const vocabulary = words.split(' ')
@@ -54,15 +54,16 @@ export const queryWords = ['harbour', 'tide', 'gull', 'sail', 'anchor', 'Hafen',
 const wordsOf = (chance: Chance, count: number): string =>
   Array.from({ length: count }, () => pick(chance, vocabulary)).join(' ')
 
-/** `mark` is in every sentence, so that all chunks of a text can be asked for. */
+/** Every sentence has `mark`, so that a query can find all chunks of a text. */
 const bodyOf = (chance: Chance, mark: string, sentences: number): string =>
   Array.from({ length: sentences }, () => `${mark} ${wordsOf(chance, 3 + upTo(chance, 6))}.`).join(' ')
 
-/** Most are of few words, so that others have them too. */
+/** Most titles have few words, so that other documents share them. */
 const titleOf = (chance: Chance): string => wordsOf(chance, 1 + upTo(chance, 3))
 
 const permissionOf: Readonly<Record<string, readonly string[]>> = {
   author: ['author', 'metadata'],
+  thumbnail_url: ['metadata'],
   topics: ['metadata'],
   tags: ['metadata'],
   facts: ['facts'],
@@ -70,7 +71,7 @@ const permissionOf: Readonly<Record<string, readonly string[]>> = {
   metrics: ['metrics'],
 }
 
-/** The fields that the entries open of a document in a language; null where they do not match it. */
+/** The fields that the entries open for a document in a language; null if no entry matches. */
 function fieldsOf(entries: readonly Entry[], sent: Sent, language: unknown): Set<string> | null {
   const allows = (allowed: readonly string[] | undefined, value: unknown) =>
     allowed === undefined || (typeof value === 'string' && allowed.includes(value))
@@ -90,8 +91,8 @@ function fieldsOf(entries: readonly Entry[], sent: Sent, language: unknown): Set
 }
 
 /**
- * Gives other values for what is not readable: equal ones for equal ones, different ones for different ones, also where
- * one of the two is readable. That a field changed between two versions is told by the feed to whoever hears of both.
+ * Replaces unreadable values: equal values by equal ones, different values by different ones, even if one of the two is
+ * readable. The feed reveals to a reader of two versions that a field changed between them.
  */
 class Alterations {
   readonly #chance: Chance
@@ -101,7 +102,7 @@ class Alterations {
     this.#chance = chance
   }
 
-  /** A value that the reader knows. */
+  /** Records a value that the reader knows. */
   keep(field: string, value: unknown): void {
     this.#known.set(JSON.stringify([field, value]), value)
   }
@@ -124,7 +125,7 @@ class Alterations {
       case 'title':
         return `${titleOf(chance)}${value.endsWith(mark) ? ` ${mark}` : ''}`
       case 'body':
-        // Of several chunks, as often as not: how many there are is hidden too.
+        // Half of these bodies have several chunks, because the number of chunks is hidden too.
         return bodyOf(chance, mark, 1 + (chance() < 0.5 ? 30 + upTo(chance, 40) : upTo(chance, 3)))
       case 'author':
         return authorOf(chance, number)
@@ -150,7 +151,7 @@ const authorOf = (chance: Chance, number: number): object => ({
   nickname: `Nick ${number}`,
 })
 
-/** The other world: the same histories with everything altered that the entries do not open. */
+/** The other world: the same histories with changes to everything that the entries do not open. */
 function alter(histories: readonly History[], entries: readonly Entry[], chance: Chance): History[] {
   return histories.map((history, i) => {
     const alterations = new Alterations(chance)
@@ -173,7 +174,7 @@ function alter(histories: readonly History[], entries: readonly Entry[], chance:
   })
 }
 
-/** Quality is in nobody's words, but in the score of whoever can see the document. */
+/** Whether the reader can see a field. Quality has no words, but affects scores for readers of the document. */
 function readableField(
   field: string,
   opened: ReadonlySet<string> | null,
@@ -187,18 +188,16 @@ function readableField(
   return !isHidden || !['url', 'content_type', 'quality'].includes(field)
 }
 
-/** Texts that share words are near each other, and no two are equally near to a third: a tie is told by ids. */
+/** Texts with common words are near each other, and no two are equally near to a third, because ids break ties. */
 export function vectorOf(text: string, dimensions?: number): number[] {
   const chance = chanceOf(text)
   return fakeVector(text, dimensions).map((value) => value + chance() / 10)
 }
 
-/** The word that all chunks of a version have. */
+/** The word in all chunks of a version. */
 export const markOf = (document: number, version: number): string => `mark${document}v${version}`
 
-/**
- * Times so long ago, or so far ahead, that how new a document is does not change while the two are compared.
- */
+/** Times so far in the past or future that recency does not change during the comparison. */
 const times = [null, '1900-01-01T00:00:00.000Z', '2090-01-01T00:00:00.000Z']
 
 function randomHistory(chance: Chance, dataset: string, name: string, number: number): History {
@@ -207,6 +206,7 @@ function randomHistory(chance: Chance, dataset: string, name: string, number: nu
     source_platform: pick(chance, ['rss', 'board']),
     external_id: name,
     url: `https://example.com/${name}`,
+    thumbnail_url: pick(chance, [null, `https://example.com/${name}.png`]),
     content_type: pick(chance, ['article', 'post', null]),
     region: pick(chance, ['GB', 'DE', null]),
     published_at: pick(chance, times),
@@ -223,7 +223,7 @@ function randomHistory(chance: Chance, dataset: string, name: string, number: nu
       ...fixed,
       language: pick(chance, ['en', 'de', 'fr', null]),
       title: hasTitle ? `${titleOf(chance)}${hasBody ? '' : ` ${mark}`}` : null,
-      // Of one chunk: of two that are equally good the one with the lower id is the better, and ids differ.
+      // One chunk only: of two equally good chunks the one with the lower id wins, and ids differ.
       body: hasBody ? bodyOf(chance, mark, 1 + upTo(chance, 3)) : null,
       author: authorOf(chance, version),
       topics: [pick(chance, queryWords)],
@@ -237,7 +237,7 @@ function randomHistory(chance: Chance, dataset: string, name: string, number: nu
   return { name, steps, isLive }
 }
 
-/** What readers differ in; every one has a dataset of its own, and there is one that none may read. */
+/** The kinds of readers. Each has a dataset of its own, and there is one that none may read. */
 const readers: Readonly<Record<string, (datasets: string[]) => readonly Entry[]>> = {
   titles: (datasets) => [{ datasets, fields: ['title'] }],
   bodies: (datasets) => [{ datasets, fields: ['body'] }],
@@ -257,11 +257,13 @@ const readers: Readonly<Record<string, (datasets: string[]) => readonly Entry[]>
 }
 export const readerNames = Object.keys(readers)
 
-/** Readers from whom a title or a body is hidden: their worlds have more documents than hybrid reads word by word. */
+/**
+ * Readers that may not read a title or a body. Their worlds have more documents than hybrid search reads word by word.
+ */
 export const partReaders = ['titles', 'bodies', 'halves']
 const documentsOf = (reader: string): number => (partReaders.includes(reader) ? 60 : 20)
 
-/** Two worlds for a reader, of datasets with names of their own. `closed` is a dataset that the reader cannot see. */
+/** Two worlds for a reader, with the datasets `open` and `closed`. The reader cannot see `closed`. */
 export function worldPairOf(reader: string, seed: number, open: string, closed: string): WorldPair {
   const chance = chanceOf(seed)
   const entitlements = readers[reader]!([open])

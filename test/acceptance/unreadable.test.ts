@@ -8,12 +8,13 @@ import { type SearchWorld, startWorld } from './search-world.ts'
 import { AskedWorld } from './unreadable-answers.ts'
 import { partReaders, readerNames, vectorOf, worldPairOf } from './unreadable-worlds.ts'
 
-/** SEED=… gives the worlds of a run that failed. */
+/** SEED=… repeats the worlds of a failed run. */
 const seed = Number(process.env.SEED ?? fc.sample(fc.integer(), 1)[0])
 
 /**
- * What a caller may not read changes nothing that it can see. Two servers are given the same, but for what a reader may
- * not read, and are asked the same: they answer the same, byte for byte, ids and the moments of today apart.
+ * Values that a caller may not read change nothing that it can see. Two servers get the same content except for values
+ * that a reader may not read, and the same requests. Their answers are equal byte for byte, except for ids and current
+ * times.
  */
 suite(`what may not be read changes nothing (seed ${seed})`, () => {
   const reranker = new FakeReranker()
@@ -47,7 +48,7 @@ suite(`what may not be read changes nothing (seed ${seed})`, () => {
     await embedding.stop()
   })
 
-  /** Returns how many answers were compared. */
+  /** Returns the number of compared answers. */
   async function compare(
     [one, other]: readonly [AskedWorld, AskedWorld],
     kinds: readonly (keyof AskedWorld['kinds'])[],
@@ -63,7 +64,7 @@ suite(`what may not be read changes nothing (seed ${seed})`, () => {
       const [question, answer] = mine.value
       assert.equal(others.value[0], question)
       if (others.value[1] !== answer) {
-        // Parsed for the sake of a message that can be read; the bytes are what counts.
+        // Parsed for a readable message. The bytes are what counts.
         assert.deepEqual(JSON.parse(others.value[1]), JSON.parse(answer), question)
         assert.fail(`${question}: the same, in another order`)
       }
@@ -72,7 +73,9 @@ suite(`what may not be read changes nothing (seed ${seed})`, () => {
     }
   }
 
-  /** Words and vectors are in the index, whatever the store is: there hybrid, which asks for both, shows a page of it. */
+  /**
+   * Words and vectors are in the index, whatever the store. Hybrid, which uses both, covers them on the other store.
+   */
   const ofIndexAlone = ['keyword', 'vector'] as const
   const kinds = ['hybrid', 'catalog', 'documents', 'feed', 'live', 'analysis'] as const
   for (const [i, reader] of readerNames.entries()) {
@@ -90,6 +93,6 @@ suite(`what may not be read changes nothing (seed ${seed})`, () => {
     for (const reader of partReaders) await compare(worlds[readerNames.indexOf(reader)]!, ['hybrid'])
     assert.ok(reranker.asked.length > 0)
   }
-  // How results are reranked is no matter of the store.
+  // Reranking does not depend on the store.
   if (store === 'sqlite') test('the same with a cross-encoder, which sees what is readable alone', withReranker)
 })

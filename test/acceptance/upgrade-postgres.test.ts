@@ -5,9 +5,9 @@ import { documentOf, send } from './content.ts'
 import { startBeside, startServer, storeOf, type TestServer, tidemark } from './harness.ts'
 import { operate } from './store-surgery.ts'
 
-/** Processes of this version, while one of a newer version brings their database up to date. */
+/** Processes of this version, while one of a newer version migrates their database. */
 describe('an upgrade of a database that is served', () => {
-  const upgraded = 'the store was upgraded by a newer version: start this process with it'
+  const upgraded = 'the store was upgraded by a newer version: start that version here'
   let first: TestServer
   let collector: string
 

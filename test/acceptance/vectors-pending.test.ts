@@ -6,14 +6,16 @@ import { documentOf } from './content.ts'
 import { fakeVector } from './fake-embedding.ts'
 import { codes } from './search-world.ts'
 
-/** While vectors are still to be made, searches by them and runs over them say so; to those whom it concerns. */
+/**
+ * While vectors are missing, searches and runs that need them say so, but only to callers who may read their documents.
+ */
 let world: AnalysisWorld
 let forum: { readonly key: string }
 
 const wordsIndexed = () =>
   until('words are indexed', async () => (await world.search.indexing()).pending_documents === 0)
 
-/** The whole answers of every way to search, to one who may read the dataset. */
+/** The complete answers of every search mode, for a caller who may read the dataset. */
 async function answers(key: string, dataset: string): Promise<string[]> {
   const bodies = [
     { mode: 'keyword', query: 'lockword' },
@@ -49,7 +51,7 @@ suite('vectors that wait', () => {
       assert.deepEqual([found.degraded, codes(found)], [false, ['vectors_pending']], JSON.stringify(found))
       assert.match(found.warnings[0].message, /no vector yet/)
     }
-    // By what else hides it: another dataset, a time, a language.
+    // Other restrictions hide it too: another dataset, a time, a language.
     assert.deepEqual(await answers(forum.key, 'forum'), before)
     const asked = { mode: 'vector', query_vector: fakeVector('lockword') }
     for (const narrowed of [{ datasets: ['forum'] }, { published_to: '2026-02-01T00:00:00Z' }, { languages: ['de'] }]) {
@@ -67,7 +69,7 @@ suite('vectors that wait', () => {
     assert.deepEqual(run.warnings, [{ code: 'vectors_pending' }])
     const listed = await world.server.consumer(world.key, 'GET', '/v1/analysis/runs')
     assert.deepEqual(listed.body.runs[0], run)
-    // Who may not see what waits is told nothing of it.
+    // A caller who may not see the waiting documents learns nothing about them.
     const other = await world.ended(
       (await world.create({ input_scope: { dataset_ids: ['forum'] } }, forum.key)).run_id,
       forum.key,

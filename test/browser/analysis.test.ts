@@ -6,7 +6,7 @@ import { until } from '../support/until.ts'
 import { consoleInBrowser, type Opening, openPage } from './console-world.ts'
 import { seriousFindings, seriousInBothThemes } from './serious-findings.ts'
 
-/** Analysis in a real browser, on the sample: runs from their start to what they found, drawn and as lists. */
+/** Analysis in a real browser, on the sample: runs from their start to their results, as pictures and as lists. */
 const { world, browser, open: openAs } = await consoleInBrowser({ draws: true, isCalm: true })
 const open = (path: string, opening: Opening = {}) => openAs(path, { key: world.key, ...opening })
 
@@ -18,7 +18,7 @@ interface Asked {
   readonly parameters?: object
 }
 
-/** A run by the API, when it has ended. */
+/** Creates a run over the API and waits until it has ended. */
 async function runOf(type: string, { key = world.key, datasets = ['news'], parameters = {} }: Asked = {}) {
   const vectors = type === 'feature_rollup' ? {} : { embedding_profile_id: profile }
   const created = await world.server.consumer(key, 'POST', '/v1/analysis/runs', {
@@ -37,7 +37,7 @@ async function runOf(type: string, { key = world.key, datasets = ['news'], param
   return { run, page: `/analysis/runs/${run.run_id}` }
 }
 
-/** How many of the pixels that are seen are of another colour than the ground. */
+/** Returns how many visible pixels differ from the background. */
 async function drawnPixels(page: Page): Promise<number> {
   const picture = await page.locator('.graph-canvas').screenshot()
   return (await page.evaluate(`new Promise((resolve) => {
@@ -60,7 +60,7 @@ async function drawnPixels(page: Page): Promise<number> {
 async function pointAtMiddle(page: Page): Promise<{ x: number; y: number }> {
   const box = (await page.locator('.graph-canvas').boundingBox())!
   const middle = { x: box.x + box.width / 2, y: box.y + box.height / 2 }
-  // From beside it, so that the pointer arrives whatever was there before.
+  // The pointer comes from beside the node, so that it enters it wherever it was before.
   await page.mouse.move(middle.x + 60, middle.y + 60)
   await page.mouse.move(middle.x, middle.y)
   return middle
@@ -68,7 +68,7 @@ async function pointAtMiddle(page: Page): Promise<{ x: number; y: number }> {
 
 const settled = (page: Page) => page.getByText('Layout finished').waitFor()
 
-test('a graph: started, followed to its end, drawn; pointing tells, clicking opens, searching finds, its file comes', async () => {
+test('a graph is started, followed, drawn, hovered, clicked, searched and downloaded', async () => {
   const { page, faults } = await open('/analysis')
   await page.getByLabel('Platforms').fill('rss, forum')
   await page.getByText('Parameters', { exact: true }).click()
@@ -90,7 +90,7 @@ test('a graph: started, followed to its end, drawn; pointing tells, clicking ope
   assert.match(await page.locator('.graph-chosen a').innerText(), /Open document/)
   const address = await page.locator('.graph-chosen a').getAttribute('href')
   assert.match(address!, /^\/documents\/doc_/)
-  // What was chosen is in the middle.
+  // The chosen node is in the middle.
   const middle = await pointAtMiddle(page)
   await page.locator('.graph-tip', { hasText: title }).waitFor()
   await page.getByRole('button', { name: 'Clear selection' }).click()
@@ -113,7 +113,7 @@ test('a graph: started, followed to its end, drawn; pointing tells, clicking ope
   assert.deepEqual(faults, [])
 })
 
-test('topics as a list with their words, and as colours of the graph of the same texts', async () => {
+test('topics are a list with their words, and colours in the graph of the same texts', async () => {
   const graph = await runOf('knn_graph')
   const { page, faults } = await open(graph.page)
   await settled(page)
@@ -140,7 +140,7 @@ test('topics as a list with their words, and as colours of the graph of the same
   assert.deepEqual(faults, [])
 })
 
-test('copies as groups, the earliest first; counts as a table', async () => {
+test('copies are groups with the earliest text first; counts are a table', async () => {
   const [copies, counts] = await Promise.all([
     runOf('deduplication', { datasets: ['news', 'community'], parameters: { threshold: 0.6 } }),
     runOf('feature_rollup', { parameters: { by: ['platform', 'language'], bucket: 'month' } }),
@@ -162,7 +162,7 @@ test('copies as groups, the earliest first; counts as a table', async () => {
   assert.deepEqual(faults, [])
 })
 
-test('what went wrong is told: a run that failed, a run that is not there, analysis that is not switched on', async () => {
+test('errors are shown: a failed run, an unknown run, analysis that is turned off', async () => {
   const { key } = await world.server.makeApplication({
     name: 'Small analyst',
     policy: { analysis_enabled: true, analysis: { types: ['knn_graph'], max_input_chunks: 2 } },
@@ -189,7 +189,7 @@ test('what went wrong is told: a run that failed, a run that is not there, analy
 const harm = '<img src=x onerror="window.harmed=1"><script>window.harmed=1</script>'
 const mayAnalyse = { analysis_enabled: true, analysis: { types: ['knn_graph', 'clustering'] } }
 
-test('titles are texts wherever they stand; what may not be read any more has none, and cannot be opened', async () => {
+test('titles are never markup; a document that may no longer be read has no title and no link', async () => {
   const { server } = world
   await server.makeDataset('harmful')
   const reader = await server.makeApplication({ policy: mayAnalyse, entitlements: [{ datasets: ['harmful'] }] })
@@ -232,7 +232,7 @@ test('titles are texts wherever they stand; what may not be read any more has no
   assert.deepEqual(faults, [])
 })
 
-test('a browser without WebGL has the list, and is told why there is no map', async () => {
+test('a browser without WebGL has the list, and the reason why there is no graph', async () => {
   const { page: path } = await runOf('knn_graph', { datasets: ['video'], parameters: { k: 3 } })
   const plain = await browser.newContext()
   await plain.addInitScript(`{
@@ -242,20 +242,20 @@ test('a browser without WebGL has the list, and is told why there is no map', as
     }
   }`)
   const { page, faults } = await openPage(plain, `${world.address}${path}`, { key: world.key })
-  await page.getByText('The map needs WebGL 2, which this browser does not support').waitFor()
+  await page.getByText('The graph needs WebGL 2, which this browser does not support').waitFor()
   await page.locator('.graph-list button').first().click()
   await page.getByRole('heading', { name: 'Nearest' }).waitFor()
   assert.equal(await page.locator('canvas').count(), 0)
   assert.deepEqual(faults, [])
 })
 
-test('a subscription: made by the same form, its runs in its history, resumed and paused', async () => {
+test('a subscription is made with the same form, lists its runs, and is paused and resumed', async () => {
   const { key } = await world.server.makeApplication({
     policy: { analysis_enabled: true, analysis: { types: ['feature_rollup'], scheduling: true } },
     entitlements: [{ datasets: ['news'] }],
   })
   const { page, faults } = await open('/analysis', { key, expected: /status of 400/ })
-  // As it begins it could be started, by a button that is in sight; what is wrong is said where it is.
+  // The untouched form could be started with a button in sight. Errors appear at their fields.
   const [start, counted] = [page.getByRole('button', { name: 'Start' }), page.getByLabel('platform', { exact: true })]
   await counted.uncheck()
   await page.getByText('Choose at least one value to count by.').waitFor()
@@ -292,7 +292,7 @@ test('a subscription: made by the same form, its runs in its history, resumed an
 })
 
 for (const colorScheme of ['light', 'dark'] as const) {
-  test(`a run in ${colorScheme}: no serious finding of axe, nothing over the edge of a phone`, async () => {
+  test(`a run in ${colorScheme}: axe finds nothing serious, and nothing overflows a phone`, async () => {
     const { page: path } = await runOf('knn_graph', { datasets: ['video'], parameters: { k: 3 } })
     const { page, faults } = await open(path)
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })

@@ -4,12 +4,12 @@ import type { Page } from 'playwright-core'
 import { until } from '../support/until.ts'
 import { consoleInBrowser } from './console-world.ts'
 
-/** Following the feed in a real browser: what comes in appears, while somebody looks. */
+/** Following the feed in a real browser: new events appear while somebody watches. */
 const { world, open } = await consoleInBrowser()
 const { server } = world
 const harm = '<img src=x onerror="window.harmed=1"><script>window.harmed=1</script>'
 
-/** A dataset of its own, so that nothing but what a test sends is in its feed. */
+/** A dataset of its own, so that its feed has only what a test sends. */
 async function follower(dataset: string, policy: object = {}): Promise<string> {
   await server.makeDataset(dataset)
   const rates = { requests_per_second: 10_000, burst: 10_000, ...policy }
@@ -31,7 +31,7 @@ async function send(dataset: string, ...documents: readonly object[]): Promise<r
 const rows = (page: Page) => page.locator('.change')
 const kinds = (page: Page) => page.locator('.change .kind').allInnerTexts()
 
-test('what changes appears as it comes, the newest first: new, changed, measured, described anew and erased', async () => {
+test('every type of event appears as it arrives, the newest first', async () => {
   const key = await follower('feed-view')
   const { page, faults } = await open('/changes', { key, expected: /status of 404/ })
   await page.getByText('No events yet. New ones appear here.').waitFor()
@@ -51,7 +51,7 @@ test('what changes appears as it comes, the newest first: new, changed, measured
     .locator('canvas')
     .waitFor()
 
-  // The kinds that are followed are in the address; the interface's three, and those that must be named.
+  // The address has the chosen kinds: the interface's three, and those that must be named.
   await page.getByRole('group', { name: 'Kind of event' }).getByLabel('Erased').check()
   await until('only that is left', async () => (await kinds(page)).join() === 'Erased')
   assert.equal(new URL(page.url()).search, '?types=document.erased')
@@ -60,7 +60,7 @@ test('what changes appears as it comes, the newest first: new, changed, measured
   assert.deepEqual(faults, [])
 })
 
-test('a pause holds the list, the cursor goes on behind what is shown, and nothing is missed', async () => {
+test('a pause holds the list; the copied cursor continues after the last shown event, and nothing is missed', async () => {
   const key = await follower('feed-held')
   const { page, faults } = await open('/changes?from=now', { key })
   await page.getByText('No events yet. New ones appear here.').waitFor()
@@ -68,7 +68,7 @@ test('a pause holds the list, the cursor goes on behind what is shown, and nothi
   await rows(page).filter({ hasText: 'First of the tide' }).waitFor()
   await page.getByRole('button', { name: 'Pause' }).click()
   await page.getByText('Paused, 1 event').waitFor()
-  // What the button copies is read where it is copied from: another origin's clipboard is nobody's to read.
+  // The copied text is intercepted in the page, because no test may read the clipboard of another origin.
   await page.evaluate('navigator.clipboard.writeText = async (text) => { window.copied = text }')
   await page.locator('.cursor').getByRole('button').click()
   await page.locator('.cursor').getByText('Copied').waitFor()
@@ -87,7 +87,7 @@ test('a pause holds the list, the cursor goes on behind what is shown, and nothi
   assert.deepEqual(faults, [])
 })
 
-test('who has scrolled down is not moved: what comes in waits for them', async () => {
+test('a reader who has scrolled down is not moved, and new events wait', async () => {
   const key = await follower('feed-scroll')
   const many = Array.from({ length: 60 }, (_, i) => ({ external_id: `n${i}`, title: `Wave ${i}` }))
   await send('feed-scroll', ...many)
@@ -103,7 +103,7 @@ test('who has scrolled down is not moved: what comes in waits for them', async (
   assert.deepEqual(faults, [])
 })
 
-test('a server that goes away while the feed is followed: it goes on where it was, and nothing is missed', async () => {
+test('following survives a restart of the server, and nothing is missed', async () => {
   const key = await follower('feed-away')
   const { page } = await open('/changes', { key })
   await page.getByText('No events yet. New ones appear here.').waitFor()
@@ -115,7 +115,7 @@ test('a server that goes away while the feed is followed: it goes on where it wa
   assert.equal(await rows(page).count(), 1)
 })
 
-test('a quota that is used up, and a key that may not read a dataset, are told', async () => {
+test('a used-up quota and a dataset without entitlement are shown as errors', async () => {
   const key = await follower('feed-quota', { daily_quotas: { changes: 1 } })
   const { page } = await open('/changes', { key, expected: /status of (429|403)/ })
   await page.getByText("Today's quota is used up").waitFor()

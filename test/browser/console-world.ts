@@ -8,10 +8,10 @@ import { adminToken, sharedServer, type TestServer } from '../acceptance/harness
 import { until } from '../support/until.ts'
 import { findChromium } from './find-chromium.ts'
 
-/** A server with the sample, and a door between them for browsers, whose address holds when that of the server changes. */
+/** A server with the sample, and a proxy for browsers, whose address stays the same when that of the server changes. */
 export interface ConsoleWorld {
   readonly server: TestServer
-  /** Where the browser goes: the same address whatever port the server has after a restart. */
+  /** The browser's address, which stays the same when the server has another port after a restart. */
   readonly address: string
   /** Reads the whole sample. */
   readonly key: string
@@ -19,27 +19,29 @@ export interface ConsoleWorld {
   readonly collectorKey: string
 }
 
-/** What a file of browser tests begins with. */
+/** The fixture of a file of browser tests. */
 export interface ConsoleInBrowser {
   readonly world: ConsoleWorld
   readonly browser: Browser
-  /** Of all pages of the file, with its cache: what is tested is what pages do, not how they are fetched. */
+  /**
+   * Shared by all pages of the file, with its cache: the tests are about what pages do, not about how they are fetched.
+   */
   readonly context: BrowserContext
-  /** A path of the console, in a page of its own. */
+  /** Opens a path of the console in a page of its own. */
   readonly open: (path: string, opening?: Opening) => Promise<Opened>
 }
 
 let shared: Promise<ConsoleWorld> | undefined
 
 /**
- * The world is the same one for all files that run in this process; the browser is the file's own, and goes with it. In a
- * calm one nothing moves by itself: what is awaited is where it stays.
+ * All files that run in this process share one world; each file has a browser of its own, which is closed at its end.
+ * With `isCalm` nothing is animated, so elements stay where they are.
  */
 export async function consoleInBrowser({ draws = false, isCalm = false } = {}): Promise<ConsoleInBrowser> {
   shared ??= makeWorld()
   const launching = launchBrowser(draws)
   let kept: Page | undefined
-  // A page that is left open goes on asking and drawing.
+  // A page that is left open keeps sending requests and drawing.
   afterEach(async () => {
     const pages = (await launching).contexts().flatMap((one) => one.pages())
     for (const page of pages) if (page !== kept) await page.close()
@@ -47,7 +49,8 @@ export async function consoleInBrowser({ draws = false, isCalm = false } = {}): 
   after(async () => (await launching).close())
   const [world, browser] = await Promise.all([shared, launching])
   const context = await browser.newContext(isCalm ? { reducedMotion: 'reduce' } : {})
-  // Other pages have its process, whose code is warm, instead of one of their own each: a fifth of the CPU. It has no script.
+  // An empty page keeps a renderer process with warm code for the others, which saves a fifth of the CPU. It has no
+  // script.
   kept = await context.newPage()
   await kept.goto(`${world.address}/healthz`)
   const open = (path: string, opening: Opening = {}) => openPage(context, `${world.address}${path}`, opening)
@@ -62,10 +65,10 @@ async function makeWorld(): Promise<ConsoleWorld> {
   return { server, address: door, ...loaded }
 }
 
-/** Without a graphics card WebGL is computed, which costs so much that only what is about drawing has it. */
+/** Without a graphics card WebGL is computed in software, at such a cost that only tests about drawing use it. */
 const computedDrawing = ['--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshader']
 
-/** It keeps the process until it is closed. */
+/** The browser keeps this process alive until it is closed. */
 export function launchBrowser(draws = false): Promise<Browser> {
   const executablePath = findChromium()
   assert.ok(executablePath, 'Chromium is needed: install it, or set CHROMIUM_PATH')
@@ -112,7 +115,10 @@ async function loadSample(server: TestServer): Promise<Pick<ConsoleWorld, 'key' 
 
 const rates = { requests_per_second: 10_000, burst: 10_000 }
 
-/** Passes bytes on to where the server is now; while it is not there, connections end as they do at a closed port. */
+/**
+ * Forwards connections to the server's present address. While the server is down, connections end as they do at a
+ * closed port.
+ */
 async function openDoor(server: TestServer): Promise<string> {
   const door: Server = createServer((outside: Socket) => {
     const { hostname, port } = new URL(server.address)
@@ -132,7 +138,7 @@ async function openDoor(server: TestServer): Promise<string> {
   return `http://127.0.0.1:${port}`
 }
 
-/** A page, and everything that went wrong on it. */
+/** A page, and every error that it reported. */
 export interface Opened {
   readonly page: Page
   readonly faults: string[]
@@ -140,9 +146,9 @@ export interface Opened {
 
 export interface Opening {
   readonly width?: number
-  /** Signed in with this from the beginning, as a tab is that was reloaded. */
+  /** The page is signed in with this key from the start, as a reloaded tab is. */
   readonly key?: string
-  /** What a test brings about itself, and the browser tells of as an error. */
+  /** Errors that the test causes itself and that the browser reports. */
   readonly expected?: RegExp
 }
 
@@ -160,7 +166,7 @@ export async function openPage(
   const faults: string[] = []
   page.on('pageerror', (error) => faults.push(String(error)))
   page.on('console', (message) => {
-    // A server on a busy machine may not be ready for a moment, and the page asks again.
+    // On a busy machine a server may be unready for a moment. The page asks again.
     const isReadiness = message.location().url.endsWith('/readyz')
     if (message.type() === 'error' && !isReadiness && !expected.test(message.text())) faults.push(message.text())
   })

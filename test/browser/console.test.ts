@@ -6,10 +6,10 @@ import { until } from '../support/until.ts'
 import { consoleInBrowser } from './console-world.ts'
 import { seriousInBothThemes } from './serious-findings.ts'
 
-/** The frame of the console in a real browser: signing in and out, what goes wrong on the way, who cannot see or point. */
+/** The frame of the console in a real browser: signing in and out, errors on the way, and accessibility. */
 const { world, browser, open } = await consoleInBrowser()
 
-/** The browser tells of every answer of these kinds by itself. */
+/** The browser reports every answer with this status by itself. */
 const told = (status: number): RegExp => new RegExp(`status of ${status}`)
 
 async function signIn(page: Page, secret: string): Promise<void> {
@@ -17,7 +17,7 @@ async function signIn(page: Page, secret: string): Promise<void> {
   await page.getByRole('button', { name: 'Sign in' }).click()
 }
 
-test('a key signs in, holds for the tab, is in no address, and is forgotten at sign-out; a wrong one is told so', async () => {
+test('a key signs in, lasts as long as the tab, is in no address, and is removed at sign-out; a wrong one is refused', async () => {
   const { page, faults } = await open('/account?from=here', { expected: told(401) })
   await signIn(page, 'tmc_0000000000000000000000000000000000000000')
   await page.getByText('This key is not valid.').waitFor()
@@ -54,17 +54,17 @@ test('the admin token signs in too, and the reference sends it', async () => {
   assert.deepEqual(faults, [])
 })
 
-test('a code that is not known signs nobody in, and does not stay in the address', async () => {
+test('an unknown code signs nobody in, and does not stay in the address', async () => {
   const { page } = await open('/sign-in#used', { expected: told(401) })
   await page.getByText('This sign-in link was already used').waitFor()
   assert.equal(page.url(), `${world.address}/sign-in`)
 })
 
-test('a key that is revoked while somebody works asks them to sign in again, at the same place', async () => {
+test('after a key is revoked, the reader signs in again and stays on the page', async () => {
   const { key, keyId } = await world.server.makeKey(world.applicationId)
   const { page, faults } = await open('/account', { key, expected: told(401) })
   await page.getByRole('heading', { name: 'Why can’t I see it?' }).waitFor()
-  // The frame asks for the account too, and would be refused before anything is typed.
+  // The frame also asks for the account, and would be refused before anything is typed.
   await page.waitForLoadState('networkidle')
   await world.server.mustAdmin('POST', `/admin/v1/keys/${keyId}/revoke`)
   await page.getByLabel('Document id').fill('doc_x')
@@ -76,7 +76,7 @@ test('a key that is revoked while somebody works asks them to sign in again, at 
   assert.deepEqual(faults, [])
 })
 
-test('the account says why a document is not seen, entry by entry, and not whether there is one', async () => {
+test('the account lists the conditions for a document, entry by entry, and not whether it exists', async () => {
   const { key } = await world.server.makeApplication({
     name: 'Two windows',
     policy: { daily_quotas: { search: 10 } },
@@ -106,13 +106,13 @@ test('the account says why a document is not seen, entry by entry, and not wheth
     /its dataset is news[\s\S]*its language is en[\s\S]*it was published at 2026-11-01T00:00:00\.?0*Z or later/,
   )
   assert.equal(await look('doc_that_never_was'), hidden)
-  // What was said of one is not left standing beside another.
+  // The result for one document disappears when another ID is typed.
   await page.getByLabel('Document id').fill('')
   await until('nothing is said', async () => (await page.locator('.why [role="status"]').innerText()) === '')
   assert.deepEqual(faults, [])
 })
 
-test('too many requests: the wait is shown, and what was asked comes after it', async () => {
+test('after too many requests the wait is shown, and the request is sent again', async () => {
   const { key } = await world.server.makeApplication({
     name: 'Slow reader',
     policy: { requests_per_second: 1, burst: 1 },
@@ -121,13 +121,13 @@ test('too many requests: the wait is shown, and what was asked comes after it', 
   const { page, faults } = await open('/account', { expected: /status of (429|404)/ })
   await page.evaluate(`{
     window.said = []
-    const place = document.querySelector('.trouble')
-    new MutationObserver(() => window.said.push(place.textContent)).observe(place, { subtree: true, childList: true, characterData: true })
+    const trouble = document.querySelector('.trouble')
+    new MutationObserver(() => window.said.push(trouble.textContent)).observe(trouble, { subtree: true, childList: true, characterData: true })
   }`)
   await signIn(page, key)
   await page.getByRole('heading', { name: 'Slow reader' }).waitFor()
   await page.getByLabel('Document id').fill('doc_x')
-  // However slow the browser is, it asks more often than once a second in the end.
+  // However slow the browser is, it will send more than one request per second in the end.
   await until('the wait was shown', async () => {
     await page.getByRole('button', { name: 'Check' }).click()
     return ((await page.evaluate('window.said')) as string[]).some((text) =>
@@ -139,7 +139,7 @@ test('too many requests: the wait is shown, and what was asked comes after it', 
   assert.deepEqual(faults, [])
 })
 
-test('a server that goes away is asked until it is back, and everything goes on', async () => {
+test('while the server is down the page polls it, and then continues', async () => {
   const { page } = await open('/account', { key: world.key })
   await page.getByRole('heading', { name: 'Why can’t I see it?' }).waitFor()
   const { page: other } = await open('/account', { key: world.key })
@@ -159,7 +159,7 @@ test('a server that goes away is asked until it is back, and everything goes on'
   await until('the notice is gone', async () => (await page.locator('.trouble').innerText()) === '')
 })
 
-test('while the server is away no page says what it does not know, and each goes on when it is back', async () => {
+test('while the server is down no page shows empty data, and each continues when it is back', async () => {
   const [search, documents, changes, analysis] = await Promise.all(
     ['/search?q=xyzzyqq', '/documents', '/changes', '/analysis'].map(
       async (path) => (await open(path, { key: world.key })).page,
@@ -171,7 +171,7 @@ test('while the server is away no page says what it does not know, and each goes
   await changes.getByText('Waiting for new events').waitFor()
   await analysis.getByRole('button', { name: 'Start' }).waitFor()
   await world.server.stop()
-  // Nobody knows whether a run was started: the page says where that is seen, and reads it again.
+  // Nobody knows whether a run was started. The page says where to look, and reads the list again.
   await analysis.getByRole('button', { name: 'Start' }).click()
   await analysis.getByText('Check the list of runs before you start it again.').waitFor()
   const listed = analysis.waitForResponse((answer) => answer.ok() && answer.url().endsWith('/v1/analysis/runs'))
@@ -180,7 +180,7 @@ test('while the server is away no page says what it does not know, and each goes
   await changes.getByText(/^Waiting for the server … \d+ events$/).waitFor()
   await documents.getByRole('group', { name: 'Dataset' }).getByLabel('news').check()
   await documents.locator('.summary', { hasText: /^Waiting for the server …$/ }).waitFor()
-  // Wherever the reader is in a page, they see why it stands still.
+  // The message stays visible wherever the reader has scrolled.
   await changes.mouse.wheel(0, 3_000)
   await until('it was scrolled', async () => Number(await changes.evaluate('scrollY')) > 1_000)
   const banner = await changes.getByText('The server is not responding.').boundingBox()
@@ -194,10 +194,10 @@ test('while the server is away no page says what it does not know, and each goes
 
 const updated = await world.server.consumer(world.key, 'POST', '/v1/search', { query: 'ferry crews begin strike' })
 
-/** Of the reference, which is as long as a book, those parts of which it has many. */
+/** The reference is as long as a book, so only one of each kind of part is checked. */
 const parts = ['.rail', '#nav', '#overview', '[id="changes.read"]', '#errors']
 
-const places: readonly (readonly [path: string, shown: string | RegExp, parts?: readonly string[]])[] = [
+const views: readonly (readonly [path: string, shown: string | RegExp, parts?: readonly string[]])[] = [
   ['/', 'Three requests to try'],
   ['/account', 'Why can’t I see it?'],
   ['/docs', 'Read the change feed', parts],
@@ -219,11 +219,11 @@ const places: readonly (readonly [path: string, shown: string | RegExp, parts?: 
   ['/analysis/subscriptions', 'Subscriptions'],
 ]
 
-test('every view: no serious finding of axe in light and dark, nothing over the edge of a phone', async () => {
-  // To open a page costs as much as a view of it: each credential has one, which goes from view to view.
+test('in every view axe finds nothing serious in light and dark, and nothing overflows a phone', async () => {
+  // Opening a page costs as much as a view, so each credential has one page that goes from view to view.
   const reader = await open('/', { key: world.key })
   const operator = await open('/', { key: adminToken })
-  for (const [path, shown, looked = ['html']] of places) {
+  for (const [path, shown, looked = ['html']] of views) {
     const { page, faults } = path.startsWith('/operate/') ? operator : reader
     await page.setViewportSize({ width: 1280, height: 900 })
     await page.goto(`${world.address}${path}`)
@@ -236,7 +236,7 @@ test('every view: no serious finding of axe in light and dark, nothing over the 
   }
 })
 
-test('the colours can be chosen, and stay chosen', async () => {
+test('the theme can be chosen, and is kept', async () => {
   const { page } = await open('/')
   await page.emulateMedia({ colorScheme: 'light' })
   const scheme = () => page.evaluate('getComputedStyle(document.documentElement).colorScheme')
@@ -262,7 +262,7 @@ test('the first view weighs less than 250 KB, and no script but the import map i
   assert.ok(weight > 50_000, 'what was loaded is counted')
   console.log(`the first view weighs ${weight} bytes`)
   assert.ok(weight < 250_000, `${weight} bytes`)
-  // The page has named every module: none is found out about only when another was read.
+  // The page names every module in advance: none is discovered only when another has been read.
   const late = '[...performance.getEntriesByType("resource")].map(({ name }) => new URL(name).pathname)'
   const named = html.matchAll(/<(?:link rel="modulepreload" href|script src)="([^"]+)"/g)
   const announced = new Set([...named].map(([, path]) => path))

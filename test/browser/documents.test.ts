@@ -4,20 +4,20 @@ import type { Page } from 'playwright-core'
 import { until } from '../support/until.ts'
 import { consoleInBrowser } from './console-world.ts'
 
-/** Browsing and reading documents in a real browser, on the sample; and documents of people who mean harm. */
+/** Browsing and reading documents in a real browser, on the sample, and documents with hostile content. */
 const { world, open: openPage } = await consoleInBrowser()
 const open = (path: string, key = world.key) => openPage(path, { key })
 const rows = (page: Page) => page.locator('.document-row')
 
-/** The id of the document that a search finds first. */
+/** Returns the ID of the first document that a search finds. */
 async function idOf(query: string): Promise<string> {
   const { body } = await world.server.consumer(world.key, 'POST', '/v1/search', { query, limit: 1 })
   return body.results[0].document_id
 }
 
-test('the list reads on as somebody scrolls, to the first document of all, and has few rows in the page', async () => {
+test('the list loads more while scrolling, to the oldest document, and has few rows in the page', async () => {
   const { page, faults } = await open('/documents')
-  await page.getByText('100 documents so far').waitFor()
+  await rows(page).first().waitFor()
   const summary = page.locator('.summary')
   await until('everything was read', async () => {
     await page.mouse.wheel(0, 20_000)
@@ -37,13 +37,13 @@ test('the list reads on as somebody scrolls, to the first document of all, and h
   await page.keyboard.press('Enter')
   await page.waitForURL(/\/documents\/doc_/)
   await page.goBack()
-  // The rows that were read are there, and the reader is where they were.
+  // The loaded rows are still there, and the reader is where they were.
   await until('the row that led away has the focus', async () => {
     const at = await page.evaluate('document.activeElement.closest("li")?.ariaPosInSet')
     return at === String(count - 1)
   })
   await page.getByText(`${count} documents, newest first`, { exact: true }).waitFor()
-  // By a link it begins anew.
+  // A link starts the list from its beginning.
   await page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name: 'Search' }).click()
   await page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name: 'Documents' }).click()
   await page.locator('li[aria-posinset="1"]').waitFor()
@@ -51,7 +51,7 @@ test('the list reads on as somebody scrolls, to the first document of all, and h
   assert.deepEqual(faults, [])
 })
 
-test('ten thousand rows cost what fifty do: the page has those in sight, wherever the reader is', async () => {
+test('a list of ten thousand rows has only the visible ones in the page', async () => {
   const { page, faults } = await open('/documents')
   await rows(page).first().waitFor()
   await page.evaluate(`(async () => {
@@ -59,11 +59,11 @@ test('ten thousand rows cost what fifty do: the page has those in sight, whereve
     const { WindowList } = await import('/assets/shared/window-list.ts')
     const items = Array.from({ length: 10000 }, (_, i) => 'row ' + i)
     const row = (text) => h('a', { href: '#' }, text)
-    const place = document.createElement('div')
-    place.id = 'long'
-    place.className = 'view-documents'
-    document.body.replaceChildren(place)
-    render(h(WindowList, { label: 'Long', items, rowRem: 4, keyOf: (text) => text, row, isOpenEnded: false }), place)
+    const root = document.createElement('div')
+    root.id = 'long'
+    root.className = 'view-documents'
+    document.body.replaceChildren(root)
+    render(h(WindowList, { label: 'Long', items, rowRem: 4, keyOf: (text) => text, row, isOpenEnded: false }), root)
   })()`)
   const long = page.locator('#long li')
   for (const at of [0, 5_000, 9_999]) {
@@ -74,7 +74,7 @@ test('ten thousand rows cost what fifty do: the page has those in sight, whereve
   assert.deepEqual(faults, [])
 })
 
-test('what is chosen narrows the list, is in the address, and can be let go; a document is found by its id', async () => {
+test('filters narrow the list, are in the address, and can be removed; a document is found by its ID', async () => {
   const { page, faults } = await open('/documents')
   const facet = (name: string) => page.getByRole('group', { name, exact: true })
   await facet('Dataset').getByLabel('news').check()
@@ -105,7 +105,7 @@ test('what is chosen narrows the list, is in the address, and can be let go; a d
   await until('it is let go', async () => !page.url().includes('energy'))
   const id = await idOf('Ferry crews begin three-day strike')
   await page.goto(`${world.address}/documents`)
-  // What somebody types is not lost while the list below comes in.
+  // Half-typed text is not lost while the list below loads.
   await page.getByLabel('Document ID or URL').fill(id)
   await page.getByText(/^\d+ documents( so far)?, newest first/).waitFor()
   await page.getByRole('button', { name: 'Find' }).click()
@@ -114,7 +114,7 @@ test('what is chosen narrows the list, is in the address, and can be let go; a d
   assert.deepEqual(faults, [])
 })
 
-test('a document: what changed in its text, its metrics, its author and others, what is near; from a search', async () => {
+test('a document opened from a search shows its changes, metrics, author and similar documents', async () => {
   const { page, faults } = await open('/search?q=ferry+crews+strike')
   await page.locator('.result .title', { hasText: 'Ferry crews begin three-day strike' }).click()
   await page.getByRole('heading', { name: 'Ferry crews begin three-day strike on the Tarnsay crossing' }).waitFor()
@@ -134,7 +134,7 @@ test('a document: what changed in its text, its metrics, its author and others, 
   await near.getByRole('link').first().waitFor()
   assert.equal(await near.locator(`a[href="/documents/${id}"]`).count(), 0, 'it is not its own neighbour')
 
-  // Versions of one moment are told apart, and those that are compared are in the address.
+  // Versions of the same moment have different labels, and the address has the compared versions.
   const offered = await page.getByLabel('Before').locator('option').allInnerTexts()
   assert.deepEqual(
     offered.map((words) => words.split(':')[0]),
@@ -153,7 +153,7 @@ test('a document: what changed in its text, its metrics, its author and others, 
   assert.deepEqual(faults, [])
 })
 
-test('a document that is not there, or not for this application, is told as such', async () => {
+test('a document that does not exist or may not be read is shown as not found', async () => {
   const { key } = await world.server.makeApplication({
     name: 'Titles only',
     entitlements: [{ datasets: ['news'], fields: ['title'] }],
@@ -162,7 +162,7 @@ test('a document that is not there, or not for this application, is told as such
   const { page, faults } = await openPage(path, { key, expected: /status of 40[34]/ })
   await page.getByRole('heading', { name: 'Ferry crews begin three-day strike on the Tarnsay crossing' }).waitFor()
   await page.getByText('This application may not read the text of this document.').waitFor()
-  // It waits there for what it may not read, and goes.
+  // The section appears until the server refuses it, and then disappears.
   await page.getByRole('region', { name: 'Metrics' }).waitFor({ state: 'detached' })
   await page.goto(`${world.address}/documents/doc_that_never_was`)
   await page.getByRole('link', { name: 'Your account' }).waitFor()
@@ -171,7 +171,7 @@ test('a document that is not there, or not for this application, is told as such
 
 const harm = '<img src=x onerror="window.harmed=1"><script>window.harmed=1</script>'
 
-test('what a document says is shown as text, in its direction, and no address but of the web is a link', async () => {
+test('texts of a document are never markup, have their direction, and only web addresses are links', async () => {
   const { server } = world
   await server.makeDataset('hostile-documents')
   const { key } = await server.makeApplication({
@@ -197,6 +197,7 @@ test('what a document says is shown as text, in its direction, and no address bu
     source_platform: 'rss',
     external_id: 'b',
     title: 'סערה בנמל',
+    thumbnail_url: 'https://pictures.example/storm.png',
     body: 'סערה גדולה',
   }
   const send = async (documents: readonly object[]): Promise<string[]> => {
@@ -213,7 +214,7 @@ test('what a document says is shown as text, in its direction, and no address bu
   const { page, faults } = await open(`/documents/${harmful}`, key)
   await page.locator('.difference ins', { hasText: 'sirocco' }).waitFor()
   await page.getByText(`mistral ${harm}`).first().waitFor()
-  // The first was observed as it came in: after the one that came in later.
+  // The snapshot that arrived first has the later observation time.
   await page
     .getByRole('img', { name: /: from 2 on Nov 2, 2026 to 1 on / })
     .locator('canvas')
@@ -224,19 +225,29 @@ test('what a document says is shown as text, in its direction, and no address bu
   await page.getByRole('button', { name: `Tag: ${harm}` }).waitFor()
   await rows(page).filter({ hasText: harm }).first().waitFor()
   assert.equal(await page.locator('main img, main script').count(), 0)
+  assert.equal(await page.locator('a[href^="javascript"]').count(), 0)
   assert.equal(await page.evaluate('window.harmed'), undefined)
   await page.goto(`${world.address}/documents/${rightToLeft}`)
   await page.getByText('סערה גדולה').waitFor()
-  for (const place of ['h1', '.document-text p']) {
+  // Pictures are links, because pages load none from other sites.
+  const picture = page.getByRole('link', { name: 'Picture', exact: true })
+  assert.equal(await picture.getAttribute('href'), hebrew.thumbnail_url)
+  for (const selector of ['h1', '.document-text p']) {
     assert.equal(
-      await page.evaluate(`getComputedStyle(document.querySelector(${JSON.stringify(place)})).direction`),
+      await page.evaluate(`getComputedStyle(document.querySelector(${JSON.stringify(selector)})).direction`),
       'rtl',
     )
+  }
+  for (const list of ['/documents?platforms=rss', `/search?q=${encodeURIComponent(hebrew.body)}`]) {
+    await page.goto(`${world.address}${list}`)
+    await picture.waitFor()
+    assert.equal(await picture.getAttribute('href'), hebrew.thumbnail_url)
+    assert.equal(await page.locator('main img').count(), 0)
   }
   assert.deepEqual(faults, [])
 })
 
-test('a document without a title is known by how it begins, to those who may read that', async () => {
+test('a document without a title is named by its beginning, if the reader may read it', async () => {
   const { key } = await world.server.makeApplication({
     name: 'No texts',
     entitlements: [{ datasets: ['community'], fields: ['title', 'author'] }],
@@ -257,7 +268,7 @@ test('a document without a title is known by how it begins, to those who may rea
 
 type Box = Readonly<Record<'left' | 'right' | 'top' | 'bottom' | 'width', number>>
 
-test('nothing in a row is cut within a word, and no field of a filter is over its neighbour', async () => {
+test('no row is cut within a word, and no filter field overlaps its neighbour', async () => {
   for (const width of [390, 1280]) {
     const { page } = await openPage('/documents', { key: world.key, width })
     await rows(page).nth(9).waitFor()

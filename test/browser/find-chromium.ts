@@ -7,7 +7,7 @@ const usualPlaces = [
   '/Applications/Chromium.app/Contents/MacOS/Chromium',
 ]
 
-/** CHROMIUM_PATH, or where Chromium usually is; null when it is not there. */
+/** Returns CHROMIUM_PATH, or Chromium's usual path; null if it is not installed. */
 export function findChromium(): string | null {
   const named = process.env.CHROMIUM_PATH
   if (named !== undefined && named !== '') return named

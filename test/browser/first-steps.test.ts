@@ -3,11 +3,11 @@ import { test } from 'node:test'
 import { adminToken, noVectors, startServer } from '../acceptance/harness.ts'
 import { consoleInBrowser, openPage } from './console-world.ts'
 
-/** What pages say where there is nothing yet: what to do next. */
+/** Empty pages say what to do next. */
 const { world, context, open } = await consoleInBrowser()
 const { server } = world
 
-test('who may read nothing yet sees how documents come in, and the first of them as it comes', async () => {
+test('a reader without documents sees how to add some, and the first one when it arrives', async () => {
   await server.makeDataset('first-steps')
   const { key } = await server.makeApplication({ name: 'Early', entitlements: [{ datasets: ['first-steps'] }] })
   const search = await open('/search', { key })
@@ -32,14 +32,14 @@ test('who may read nothing yet sees how documents come in, and the first of them
   assert.deepEqual([...search.faults, ...documents.faults], [])
 })
 
-test('an application without entitlements is told so', async () => {
+test('an application without entitlements sees that it has none', async () => {
   const { key } = await server.makeApplication({ name: 'Nobody yet', entitlements: [] })
   const { page } = await open('/search', { key, expected: /status of 403/ })
   await page.getByText('This application has no entitlements.').waitFor()
   assert.equal(await page.locator('.first-steps .snippet').count(), 0)
 })
 
-test('the overview of a new instance says what to do first, and leads there', async () => {
+test('the overview of a new instance has links to the first steps', async () => {
   const fresh = await startServer({ env: noVectors })
   const { page, faults } = await openPage(context, `${fresh.address}/operate/overview`, { key: adminToken })
   const steps = page.getByRole('region', { name: 'Get started' })
@@ -51,7 +51,7 @@ test('the overview of a new instance says what to do first, and leads there', as
   assert.deepEqual(faults, [])
 })
 
-test('an operator is told in the page why they cannot erase many documents, and what they can do', async () => {
+test('an operator sees why they cannot erase many documents, and what they can do', async () => {
   const { admin_token: key } = await server.mustAdmin('POST', '/admin/v1/tokens', { name: 'Olive', role: 'operator' })
   const { page, faults } = await open('/operate/erasures')
   await page.getByLabel('Admin token').fill(key)

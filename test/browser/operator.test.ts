@@ -6,19 +6,19 @@ import { until } from '../support/until.ts'
 import { consoleInBrowser, type Opened, type Opening } from './console-world.ts'
 import { seriousInBothThemes } from './serious-findings.ts'
 
-/** What an operator sees and does in the console. */
+/** The operator's views of the console. */
 const { world, open } = await consoleInBrowser()
 const { server } = world
 const operate = (path: string, opening: Opening = {}): Promise<Opened> =>
   open(`/operate/${path}`, { key: adminToken, ...opening })
 
-/** Where the API has the application that a page is about. */
+/** Returns the API path of the application that a page shows. */
 const apiOf = (page: Page): string => `/admin/v1/applications/${new URL(page.url()).pathname.split('/').at(-1)}`
 
-/** Would run, were it read as markup. */
+/** A browser that parsed this as markup would run its script. */
 const attack = '<img src=x onerror="document.title=1">'
 
-test('overview: documents, backlog, disk, requests with their latencies, and what doctor finds', async () => {
+test('the overview shows documents, backlog, disk, requests with latencies, and the findings of doctor', async () => {
   const { applicationId } = await server.makeApplication({ name: attack, entitlements: [{ datasets: ['not-there'] }] })
   await server.consumer(world.key, 'POST', '/v1/search', { query: 'harbour' })
   const { page, faults } = await operate('overview')
@@ -36,7 +36,7 @@ test('overview: documents, backlog, disk, requests with their latencies, and wha
     .getByText(/^[\d.]+ m?s$/)
     .first()
     .waitFor()
-  // What is asked meanwhile is counted, as often as it is looked.
+  // Each sample updates the number of requests.
   const requests = async () => Number((await searches.getByRole('cell').nth(1).innerText()).replaceAll(/\D/g, ''))
   const before = await requests()
   await server.consumer(world.key, 'POST', '/v1/search', { query: 'harbour' })
@@ -46,7 +46,7 @@ test('overview: documents, backlog, disk, requests with their latencies, and wha
   assert.deepEqual(faults, [])
 })
 
-test('an application: made, entitled with the effect shown before, given a key that is shown once, rotated, revoked', async () => {
+test('an application is created, gets entitlements with a preview, and a key that is shown once, rotated and revoked', async () => {
   const { page, faults } = await operate('applications')
   await page.getByRole('button', { name: 'New application' }).click()
   await page.getByLabel('Name').fill(attack)
@@ -68,7 +68,7 @@ test('an application: made, entitled with the effect shown before, given a key t
   await wrong.locator('..').getByText('must be a language code').waitFor()
   await wrong.fill('en')
   await page.getByText(`(${documents} more)`).waitFor()
-  // What nobody has may be meant all the same.
+  // A value that no document has may still be intended.
   await page.getByLabel('Platforms').fill('rsss')
   await page.getByText('Nothing in these datasets has rsss.').waitFor()
   await page.getByLabel('Platforms').fill('')
@@ -83,7 +83,7 @@ test('an application: made, entitled with the effect shown before, given a key t
   await page.getByRole('button', { name: 'Create key' }).click()
   const first = await page.locator('.secret code').innerText()
   assert.equal((await server.consumer(first, 'GET', '/v1/account')).body.name, attack)
-  // It is seen this once: only its button closes the box.
+  // The key is shown only once, so only its button closes the dialog.
   await page.keyboard.press('Escape')
   await page.keyboard.press('Escape')
   assert.equal(await page.locator('.secret code').innerText(), first)
@@ -141,7 +141,7 @@ test('an application: made, entitled with the effect shown before, given a key t
   )
 })
 
-test('two who edit one application: the second is told who came first and with what, and loses nothing', async () => {
+test('if two people edit one application, the second sees the changes of the first, and loses nothing', async () => {
   const { applicationId } = await server.makeApplication({
     name: 'Edited by two',
     policy: { burst: 5 },
@@ -165,18 +165,18 @@ test('two who edit one application: the second is told who came first and with w
   await meanwhile.getByText('Documents of the datasets news and community, from any platform').waitFor()
   await page.getByText('Not saved yet').waitFor()
   assert.deepEqual((await server.mustAdmin('GET', api)).entitlements[0].datasets, ['video'])
-  // What it sees now is counted from what stands now.
+  // The present number is counted from the stored entitlements.
   const body = { entitlements: [{ datasets: ['video'], platforms: ['podcast'] }] }
   const { documents } = await server.mustAdmin('POST', '/admin/v1/entitlements/count', body)
   await page.getByText(`Can read ${documents} documents now and`).waitFor()
-  // What else was changed of the application does not concern who edits this.
+  // A change to another part of the application does not concern the person who edits this part.
   await asAda('PATCH', api, { policy: { burst: 6 } })
   await page.getByRole('button', { name: 'Save entitlements' }).click()
   await page.locator('.editor').waitFor({ state: 'detached' })
   await page.getByText('Documents of the datasets news and community, from any platform').waitFor()
   assert.deepEqual((await server.mustAdmin('GET', api)).entitlements[0].datasets, ['news', 'community'])
 
-  // Of limits, those that were left alone are taken as they stand now.
+  // Limits that were left alone take their stored values.
   await page.getByRole('button', { name: 'Edit name and limits' }).click()
   await page.getByLabel('Name', { exact: true }).fill('Edited by three')
   await asAda('PATCH', api, { policy: { burst: 8, daily_quotas: { search: 3 } } })
@@ -200,7 +200,7 @@ test('two who edit one application: the second is told who came first and with w
   assert.deepEqual(faults, [])
 })
 
-test('leaving what is edited and not saved is asked about: by a link, by "back", by closing', async () => {
+test('leaving unsaved edits needs a confirmation: by a link, by "back", by closing', async () => {
   const { page, faults } = await operate('applications')
   await page.getByRole('link', { name: 'Sample reader', exact: true }).click()
   await page.getByRole('button', { name: 'Edit entitlements' }).click()
@@ -211,7 +211,7 @@ test('leaving what is edited and not saved is asked about: by a link, by "back",
     asked.push(dialog.type())
     await (answer ? dialog.accept() : dialog.dismiss())
   })
-  // Nothing is changed yet, and nothing is asked.
+  // Nothing has been changed yet, so there is no question.
   await page.getByRole('link', { name: 'Audit' }).click()
   await page.waitForURL('**/operate/audit')
   await page.goBack()
@@ -236,7 +236,7 @@ test('leaving what is edited and not saved is asked about: by a link, by "back",
   assert.deepEqual(faults, [])
 })
 
-test('the bar of a phone shows where one is, and that it goes on', async () => {
+test('the navigation of a phone marks the current view, and shows that it scrolls', async () => {
   const { page } = await operate('audit', { width: 390 })
   const bar = page.getByRole('navigation', { name: 'Views' })
   const current = bar.getByRole('link', { name: 'Audit' })
@@ -250,7 +250,7 @@ test('the bar of a phone shows where one is, and that it goes on', async () => {
   await until('there is more after it', async () => (await bar.getAttribute('data-more')) === 'after')
 })
 
-test('what opens over a view: no serious finding of axe in light and dark, nothing over the edge of a phone', async () => {
+test('in dialogs axe finds nothing serious in light and dark, and nothing overflows a phone', async () => {
   const { applicationId } = await server.makeApplication({ name: 'Looked at', entitlements: [{ datasets: ['gone'] }] })
   const { page, faults } = await operate(`applications/${applicationId}`, { expected: /status of 4(00|12)/ })
   const button = (name: string) => page.getByRole('button', { name, exact: true })
@@ -290,7 +290,7 @@ test('what opens over a view: no serious finding of axe in light and dark, nothi
   assert.deepEqual(faults, [])
 })
 
-test('a viewer sees everything, and why what would change it is not for them', async () => {
+test('a viewer sees everything, and why they may not change it', async () => {
   const { admin_token: viewer } = await server.mustAdmin('POST', '/admin/v1/tokens', { name: 'Vera', role: 'viewer' })
   const { page, faults } = await open(`/operate/applications/${world.applicationId}`)
   await page.getByLabel('Admin token').fill(viewer)
@@ -303,7 +303,7 @@ test('a viewer sees everything, and why what would change it is not for them', a
     .waitFor({ state: 'attached' })
   assert.equal(await page.locator('.who-name').innerText(), 'Vera (viewer)')
   assert.equal(await edit.getAttribute('aria-disabled'), 'true')
-  // On a phone nothing points at it: touching it tells why.
+  // On a phone nothing can hover, so touching the button shows the reason.
   await edit.click({ force: true })
   await page.locator('.act-reason').getByText('This needs the role operator').waitFor()
   await page.getByText('Documents of the datasets').waitFor()
@@ -311,7 +311,7 @@ test('a viewer sees everything, and why what would change it is not for them', a
   assert.deepEqual(faults, [])
 })
 
-test('datasets with how many documents each has, and classifications: made, edited; one in use is not deleted', async () => {
+test('datasets show their documents, and are created and edited like classifications; one in use is not deleted', async () => {
   const { page, faults } = await operate('datasets', { expected: /status of 409/ })
   const { documents } = await server.mustAdmin('POST', '/admin/v1/entitlements/count', {
     entitlements: [{ datasets: ['video'] }],
@@ -347,7 +347,7 @@ test('datasets with how many documents each has, and classifications: made, edit
   await page.getByText('This dataset has no documents in the search index.').waitFor()
   await page.getByRole('button', { name: 'Delete', exact: true }).click()
   await page.getByRole('link', { name: 'operated', exact: true }).waitFor({ state: 'detached' })
-  // Where documents would be gone, the tick alone does nothing.
+  // If documents would be erased, the checkbox alone is not enough.
   await page.getByRole('button', { name: 'Delete news' }).click()
   await page.getByLabel('Erase its documents').check()
   await page.getByText(/^[\d,]+ documents will be erased for good\.$/).waitFor()
@@ -358,7 +358,7 @@ test('datasets with how many documents each has, and classifications: made, edit
   assert.deepEqual(faults, [])
 })
 
-test('a collector with its key, the task of a live query that it works on, and an erasure', async () => {
+test('a collector gets its key and shows its live query task, and an erasure is shown with its progress', async () => {
   const dataset = 'operated-live'
   await server.makeDataset(dataset)
   const { page, faults } = await operate('collectors', { expected: /status of 404/ })
@@ -429,7 +429,7 @@ test('a collector with its key, the task of a live query that it works on, and a
   assert.deepEqual(faults, [])
 })
 
-test('the run queue, usage by application and day, the audit log, and an administrator whom it names', async () => {
+test('the run queue, usage by application and day, and the audit log, which names an administrator', async () => {
   const reader = await server.makeApplication({
     name: attack,
     policy: { analysis_enabled: true },
@@ -449,7 +449,7 @@ test('the run queue, usage by application and day, the audit log, and an adminis
   await page.getByRole('link', { name: 'Usage' }).click()
   await page.getByRole('combobox', { name: 'Application' }).selectOption(reader.applicationId)
   await page.waitForURL(`**/operate/usage?days=7&application=${reader.applicationId}`)
-  // Use is written down a moment after it.
+  // Use is recorded a moment later.
   await until('the use is shown', async () => {
     await page.reload()
     await page.getByRole('heading', { name: 'Usage' }).waitFor()
@@ -484,7 +484,7 @@ test('the run queue, usage by application and day, the audit log, and an adminis
   assert.deepEqual(faults, [])
 })
 
-test('a server that goes away while an operator looks: said, and everything goes on when it is back', async () => {
+test('while the server is down an operator’s view says so, and it continues afterwards', async () => {
   const { page } = await operate('audit')
   await page.getByText('dataset.put').first().waitFor()
   await server.stop()

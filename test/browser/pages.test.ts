@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { consoleInBrowser } from './console-world.ts'
 
-/** The pages in a real browser: that they draw, that nothing is refused by the content policy, and that "Try it" works. */
+/** The pages in a real browser: they draw, the content policy blocks nothing, and "Try it" works. */
 const { world, open } = await consoleInBrowser()
 
 test('the welcome says that the instance is ready and links to the reference', async () => {
@@ -25,7 +25,7 @@ test('the reference lists every described operation, and a deep link opens one',
   const described = Object.values(description.paths).flatMap((methods) => Object.keys(methods)).length
   assert.ok(listed >= described, `${listed} links for ${described} operations`)
   await page.locator('#nav a[href="#changes.read"][aria-current]').waitFor()
-  // The last one is marked too, though nothing comes after it that could be scrolled in.
+  // The last section is marked too, although nothing follows it that could be scrolled in.
   await page.setViewportSize({ width: 1280, height: 1600 })
   const last = page.locator('#groups a').last()
   await last.click()
@@ -34,7 +34,7 @@ test('the reference lists every described operation, and a deep link opens one',
   assert.deepEqual(faults, [])
 })
 
-test('the filter finds operations by a field or a text, says where, and Enter goes to what is called so', async () => {
+test('the filter finds operations by a field or a text, says where, and Enter goes to the one with that name', async () => {
   const { page, faults } = await open('/docs')
   const filter = page.getByLabel('Filter by title, field or text')
   const link = (id: string) => page.locator(`#nav a[href="#${id}"]`)
@@ -52,7 +52,7 @@ test('the filter finds operations by a field or a text, says where, and Enter go
   await filter.fill('')
   assert.ok(await link('overview').isVisible())
 
-  // A field that is folded away is unfolded and marked, and what is beside it stays folded; clicked again, too.
+  // A folded field is unfolded and marked, and its neighbours stay folded; also at a second click.
   const account = page.locator('[id="account.read"]')
   const folds = async (state: string) => account.locator(`details.fold${state}`).count()
   for (let round = 0; round < 2; round += 1) {
@@ -66,21 +66,21 @@ test('the filter finds operations by a field or a text, says where, and Enter go
   assert.deepEqual(faults, [])
 })
 
-test('a request is shown in three languages with the variable of its credential, and the choice holds for all', async () => {
+test('a request is shown in three languages with the variable of its credential, and the choice applies to all', async () => {
   const { page, faults } = await open('/docs')
   const code = (id: string) => page.locator(`[id="${id}"] .side .snippet`).first()
   const shows = (id: string, text: string) => code(id).locator('pre').filter({ hasText: text }).waitFor()
   await shows('account.read', '-H "Authorization: Bearer $TIDEMARK_KEY"')
   await shows('collector.documents', 'Bearer $TIDEMARK_COLLECTOR_KEY')
   await shows('admin.datasets.list', 'Bearer $TIDEMARK_ADMIN_TOKEN')
-  // Ids of another instance would be 404 here: a placeholder says which one to put.
+  // IDs of another instance would be 404 here, so a placeholder says which one to fill in.
   await shows('documents.read', '/v1/documents/DOCUMENT_ID ')
   await shows('documents.batchGet', '"DOCUMENT_ID"')
   await shows('analysis.artifacts.download', '/v1/analysis/runs/RUN_ID/artifacts/ARTIFACT_ID')
   const requests = await page.locator('.side-inner > .snippet:first-child pre').allTextContents()
   assert.ok(requests.length > 50)
   for (const text of requests) assert.doesNotMatch(text, /[a-z]_[0-9a-z]{26}/)
-  // The default window is of 24 hours, in which nothing may have come.
+  // The default window is 24 hours, which may have no documents.
   for (const id of ['documents.browse', 'users.read', 'users.documents']) await shows(id, 'T00:00:00Z')
   await code('account.read').getByRole('button', { name: 'Python' }).click()
   await shows('account.read', 'os.environ["TIDEMARK_KEY"]')
@@ -138,10 +138,10 @@ test('"Try it" sends a request with the key that was typed in and shows the answ
   assert.deepEqual(faults, [])
 })
 
-test('a browser at an address where nothing is gets a page, everything else the error as JSON; both are 404', async () => {
+test('an unknown address gives a browser a page and other clients JSON; both are 404', async () => {
   const { page, faults } = await open('/nowhere?x=1')
   await page.getByRole('heading', { name: 'Page not found' }).waitFor()
-  // The browser itself tells of the status, once; anything else is a fault of the page.
+  // The browser itself reports the status once. Anything else is a fault of the page.
   assert.equal(faults.length, 1, faults.join('\n'))
   assert.match(faults[0]!, /status of 404/)
   await page.getByRole('link', { name: 'Open the API reference' }).click()
@@ -162,12 +162,12 @@ test('a browser at an address where nothing is gets a page, everything else the 
     assert.deepEqual(await ask(accept), json, accept)
   }
   assert.deepEqual(await ask('text/html', 'POST'), json)
-  // An address that cannot be read is none either, to a person.
+  // For a person, an unreadable address is also one that was not found.
   for (const path of ['/documents/%E0%A4%A', '/search?q=%ff', '/documents/a%00b']) {
     assert.deepEqual(await ask('text/html', 'GET', path), html, path)
     assert.deepEqual(await ask('*/*', 'GET', path), [400, 'application/json'], path)
   }
-  // Of a library its modules and styles go out, and nothing beside them.
+  // Only the modules and styles of a library are served, and nothing beside them.
   const statusOf = async (file: string) => (await fetch(`${world.address}/assets/packages/preact/${file}`)).status
   assert.equal(await statusOf('dist/preact.mjs'), 200)
   for (const file of ['package.json', 'dist/..%2Fpackage.json', 'src/index.js', '%2E%2E/fastify/fastify.js']) {
@@ -176,7 +176,7 @@ test('a browser at an address where nothing is gets a page, everything else the 
   assert.deepEqual(await ask('text/html', 'GET', '/v1/search'), [405, 'application/json'])
 })
 
-test('nothing runs over the edge of a phone', async () => {
+test('nothing overflows a phone', async () => {
   for (const path of ['/', '/docs', '/sign-in', '/nowhere']) {
     const { page } = await open(path, { width: 390 })
     await page.waitForLoadState('networkidle')
@@ -185,7 +185,7 @@ test('nothing runs over the edge of a phone', async () => {
   }
 })
 
-test('the page for an address where nothing is has its header, room beside its text, and the theme that was chosen', async () => {
+test('the page for unknown addresses has a header, margins, and the chosen theme', async () => {
   for (const width of [390, 1280]) {
     const { page } = await open('/nowhere', { width, expected: /status of 404/ })
     const boxOf = async (selector: string) => {

@@ -5,13 +5,13 @@ import { until } from '../support/until.ts'
 import { consoleInBrowser } from './console-world.ts'
 import { seriousInBothThemes } from './serious-findings.ts'
 
-/** Searching in a real browser, on the sample; and documents of people who mean harm. */
+/** Searching in a real browser, on the sample, and documents with hostile content. */
 const { world, open: openPage } = await consoleInBrowser()
 
 const open = (path: string, key = world.key) => openPage(path, { key })
 const titles = (page: Page) => page.locator('.result .title')
 
-test('results come as somebody types, corrected and marked; the address says all of it', async () => {
+test('results appear while typing, corrected and marked; the address holds the whole search', async () => {
   const { page, faults } = await open('/search')
   await page.getByRole('button', { name: 'ferries', exact: true }).waitFor()
   await page.keyboard.type('tidal pow')
@@ -43,14 +43,14 @@ test('results come as somebody types, corrected and marked; the address says all
   assert.deepEqual(faults, [])
 })
 
-test('facets, days and ways to search narrow what is found; "back" widens it again', async () => {
+test('facets, days and modes change the results; "back" restores them', async () => {
   const { page, faults } = await open('/search?q=the')
   const facet = (name: string) => page.getByRole('group', { name, exact: true })
   await page.getByText(/^20 of \d+ documents$/).waitFor()
   await page.getByRole('button', { name: 'More results' }).click()
   await page.getByText(/^40 of \d+ documents$/).waitFor()
 
-  // Into a result of the second page and back: to all that was read, the place in it, and the result.
+  // Into a result of the second page and back: to all loaded pages, the scroll position, and the result.
   await page.emulateMedia({ reducedMotion: 'reduce' })
   const result = titles(page).nth(33)
   await result.focus()
@@ -88,7 +88,7 @@ test('facets, days and ways to search narrow what is found; "back" widens it aga
 
 const harm = '<img src=x onerror="window.harmed=1"><script>window.harmed=1</script>'
 
-test('what documents say is shown as text, and no address but of the web is a link', async () => {
+test('texts of documents are never markup, and only web addresses are links', async () => {
   const { server } = world
   await server.makeDataset('hostile')
   const { key } = await server.makeApplication({ name: harm, entitlements: [{ datasets: ['hostile'] }] })
@@ -138,14 +138,14 @@ test('what documents say is shown as text, and no address but of the web is a li
   await page.getByRole('group', { name: 'Topic' }).getByLabel('Ports, ferries').check()
   await page.getByRole('button', { name: 'Topic: Ports, ferries' }).waitFor()
   await page.getByText('1 document', { exact: true }).waitFor()
-  // A name of any length leaves room to sign out.
+  // A name of any length leaves room for the button that signs out.
   const [leave, rail] = await Promise.all(
     ['.rail .who svg', '.rail'].map(async (part) => (await page.locator(part).boundingBox())!),
   )
   assert.ok(leave!.x + leave!.width <= rail!.x + rail!.width, 'the sign is within the rail')
   assert.deepEqual(faults, [])
 
-  // A time that is far from all others is said beside the bars, and narrows as they do.
+  // A time far from all others is named beside the bars, and narrows the search as they do.
   await page.goto(`${world.address}/search?q=squall`)
   await page.getByRole('button', { name: 'Nov 1, 2026: 1 document', exact: true }).waitFor()
   await page.getByRole('button', { name: '1 after' }).click()
@@ -158,7 +158,7 @@ test('what documents say is shown as text, and no address but of the web is a li
   assert.equal(await page.evaluate('getComputedStyle(document.querySelector(".result h2")).direction'), 'rtl')
 })
 
-test('a word of any length stays within its place, in every view, on a desk and on a phone', async () => {
+test('a word of any length stays within its box, in every view, on a desktop and on a phone', async () => {
   const { server } = world
   await server.makeDataset('long-words')
   const word = (letter: string, length = 300): string => letter.repeat(length)
@@ -186,7 +186,7 @@ test('a word of any length stays within its place, in every view, on a desk and 
     return body.results?.length === 2
   })
   const { page, faults } = await openPage('/search?q=schooner', { key, expected: /status of 40[04]/ })
-  const places = [
+  const views = [
     [`/search?q=schooner&topics=${word('o', 100)}`, '.result'],
     [`/documents?tags=${word('g', 100)}`, '.document-row'],
     [`/documents/${sent.body.results[0].document_id}`, '.document-aside'],
@@ -194,7 +194,7 @@ test('a word of any length stays within its place, in every view, on a desk and 
     ['/changes', '.change'],
     ['/account', '.why'],
   ] as const
-  for (const [path, shown] of places) {
+  for (const [path, shown] of views) {
     await page.goto(`${world.address}${path}`)
     await page.locator(shown).first().waitFor()
     for (const width of [1440, 390]) {
@@ -210,7 +210,7 @@ test('a word of any length stays within its place, in every view, on a desk and 
   assert.deepEqual(faults, [])
 })
 
-test('on a phone on its side the bars scroll away, and leave the height to the results', async () => {
+test('on a phone in landscape the bars scroll away, and leave the height to the results', async () => {
   const { page, faults } = await open('/search?q=ferry')
   await page.setViewportSize({ width: 844, height: 390 })
   await titles(page).nth(8).scrollIntoViewIfNeeded()
@@ -221,7 +221,7 @@ test('on a phone on its side the bars scroll away, and leave the height to the r
   assert.deepEqual(faults, [])
 })
 
-test('an error of the server is told in its words, as text', async () => {
+test('an error of the server is shown in its words, as text', async () => {
   const { page } = await openPage(`/search?q=tide&languages=${encodeURIComponent('<img src=x>')}`, {
     key: world.key,
     expected: /status of 400/,
@@ -232,7 +232,7 @@ test('an error of the server is told in its words, as text', async () => {
   assert.equal(await page.locator('main img').count(), 0)
 })
 
-test('where nothing is found, a dataset and platforms to collect from can still be chosen', async () => {
+test('without results, a dataset and platforms for live collection can still be chosen', async () => {
   for (const width of [1280, 390]) {
     const { page, faults } = await openPage('/search?q=zzzqqxx', { key: world.key, width })
     await page.getByText('Nothing found. Try another word or another kind of search.').waitFor()
@@ -248,9 +248,9 @@ test('where nothing is found, a dataset and platforms to collect from can still 
   }
 })
 
-test('live collection is begun, followed to its end, and shows what came', async () => {
+test('live collection is started, followed to its end, and shows the new documents', async () => {
   const { server } = world
-  // Somebody must be there to collect: it is known by having asked for tasks.
+  // Live queries need a collector, which the server knows by its requests for tasks.
   await server.collector(world.collectorKey, 'POST', '/collector/v1/tasks/lease', { platforms: ['forum'] })
   const { page, faults } = await open('/search?q=seiche&datasets=community&platforms=forum')
   await page.getByRole('button', { name: 'Collect live' }).click()

@@ -7,13 +7,16 @@ interface Violation {
   readonly nodes: readonly { readonly html: string }[]
 }
 
-/** What of a page, or of some of its parts, somebody with other eyes, ears or hands would be stopped by. `rules`: of these alone. */
+/**
+ * Returns what would stop people with other eyes, ears or hands on a page, or in some of its parts. `rules` limits the
+ * check to these.
+ */
 export async function seriousFindings(
   page: Page,
   parts: readonly string[] = ['html'],
   rules: readonly string[] | null = null,
 ): Promise<string[]> {
-  // Half a megabyte, which stays until the page goes elsewhere.
+  // Half a megabyte, which stays until the page navigates.
   if (!(await page.evaluate("'axe' in window"))) await page.evaluate(axe.source)
   const options = { resultTypes: ['violations'], ...(rules !== null && { runOnly: { type: 'rule', values: rules } }) }
   const run = `axe.run(${JSON.stringify(parts)}, ${JSON.stringify(options)})`
@@ -23,7 +26,7 @@ export async function seriousFindings(
     .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`)
 }
 
-/** The same in both themes: what they differ in are colours. */
+/** The same in both themes, which differ only in colours. */
 export async function seriousInBothThemes(page: Page, parts?: readonly string[]): Promise<string[]> {
   await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' })
   const light = await seriousFindings(page, parts)

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import type { AccessStore } from '../../src/access/access-store.ts'
-import { makeSigningKey } from '../../src/cursors.ts'
 import type { Change, OperatorStore } from '../../src/operator/operator-store.ts'
+import { makeSigningKey } from '../../src/platform/cursors.ts'
 
-/** What every store of keys, limits and signing keys keeps, however many ask at once. */
+/** The contract of every store of keys, limits and signing keys, also with concurrent calls. */
 export function checkAccessStore(
   name: string,
   open: () => Promise<{ readonly access: AccessStore; readonly operator: OperatorStore; close(): Promise<void> }>,
@@ -92,40 +92,29 @@ export function checkAccessStore(
       withStore(async (access) => {
         const rate = { perSecond: 2, burst: 20 }
         const now = 1_800_000_000_000
-        const take = async (name: string, wanted: number, at: number) =>
-          (await access.takeTokens([{ name, rate, wanted }], at))[0]!
-        const taken = await Promise.all(Array.from({ length: 15 }, () => take('a', 2, now)))
-        assert.equal(
-          taken.reduce((sum, { granted }) => sum + granted, 0),
-          20,
-        )
-        assert.deepEqual(await take('a', 5, now + 1000), { granted: 2, left: 0 })
-        // Another process's clock may be behind: no time is counted twice.
-        assert.deepEqual(await take('a', 5, now), { granted: 0, left: 0 })
-        assert.deepEqual(await take('a', 5, now + 1500), { granted: 1, left: 0 })
-        assert.deepEqual(await take('b', 1, now), { granted: 1, left: 19 })
+        const take = (names: string, at: number) =>
+          access.takeTokens(
+            Array.from(names, (name) => ({ name, rate })),
+            at,
+          )
+        const taken = (await Promise.all(Array.from({ length: 15 }, () => take('aa', now)))).flat()
+        assert.equal(taken.filter((one) => one.taken).length, 20)
+        const [yes, no] = [
+          { taken: true, left: 0 },
+          { taken: false, left: 0 },
+        ]
+        assert.deepEqual(await take('aaa', now + 1000), [{ taken: true, left: 1 }, yes, no])
+        // Another process's clock may be behind. No time is counted twice.
+        assert.deepEqual(await take('a', now), [no])
+        assert.deepEqual(await take('aa', now + 1500), [yes, no])
+        assert.deepEqual(await take('b', now), [{ taken: true, left: 19 }])
         const later = now + 3_600_000
-        assert.deepEqual(await take('a', 100, later), { granted: 20, left: 0 })
-        const both = ['a', 'c'].map((name) => ({ name, rate, wanted: 3 }))
-        assert.deepEqual(await access.takeTokens(both, later), [
-          { granted: 0, left: 0 },
-          { granted: 3, left: 17 },
-        ])
-      }))
-
-    test('ahead of requests no more than half of what is left is taken, and what comes back is there again', () =>
-      withStore(async (access) => {
-        const rate = { perSecond: 2, burst: 20 }
-        const now = 1_800_000_000_000
-        const take = async (numbers: { wanted: number; ahead?: number; returned?: number }) =>
-          (await access.takeTokens([{ name: 'a', rate, ...numbers }], now))[0]!
-        assert.deepEqual(await take({ wanted: 4, ahead: 5 }), { granted: 9, left: 11 })
-        assert.deepEqual(await take({ wanted: 1, ahead: 50 }), { granted: 6, left: 5 })
-        assert.deepEqual(await take({ wanted: 8, ahead: 8 }), { granted: 5, left: 0 })
-        assert.deepEqual(await take({ wanted: 0, returned: 7 }), { granted: 0, left: 7 })
-        assert.deepEqual(await take({ wanted: 6, returned: 1 }), { granted: 6, left: 2 })
-        // A bucket is never fuller than full.
-        assert.deepEqual(await take({ wanted: 0, returned: 100 }), { granted: 0, left: 20 })
+        const full = await take('a'.repeat(21), later)
+        assert.deepEqual(
+          full.map(({ left }) => left),
+          [...Array.from({ length: 20 }, (_, i) => 19 - i), 0],
+        )
+        assert.deepEqual(await take('aca', later), [no, { taken: true, left: 19 }, no])
       }))
 
     test('racing processes agree on one signing key', () =>

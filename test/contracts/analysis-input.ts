@@ -4,10 +4,10 @@ import fc from 'fast-check'
 import { readableFields, type Scope, type ScopeEntry } from '../../src/access/scope.ts'
 import type { AnalysisStore, InputPage, InputQuery, InputRow } from '../../src/analysis/analysis-store.ts'
 import type { InputScope } from '../../src/analysis/input-scope.ts'
+import type { IndexSource } from '../../src/indexing/index-source.ts'
+import { prepareDocument } from '../../src/indexing/prepare-document.ts'
 import type { ContentStore } from '../../src/ingest/content-store.ts'
 import type { OperatorStore } from '../../src/operator/operator-store.ts'
-import type { IndexSource } from '../../src/search/index-source.ts'
-import { prepareDocument } from '../../src/search/prepare-document.ts'
 import { documentsAfter } from './index-source.ts'
 
 export interface AnalysisInputFixture {
@@ -22,7 +22,7 @@ const minute = 60_000
 const documentCount = 120
 const at = <T>(values: readonly T[], i: number): T => values[i % values.length]!
 
-/** What is known of each version: who may see it, when it came, and what of the vector of its chunk. */
+/** The test's knowledge of each version: who may see it, when it arrived, and the state of its chunk's vector. */
 interface Known {
   readonly documentId: string
   readonly versionId: string
@@ -78,7 +78,7 @@ async function fill({ content, operator, indexSource }: AnalysisInputFixture): P
     const chunks = prepared.chunks.filter(({ versionId }) => vectors.get(versionId) !== 'not cut')
     const idsOf = (state: Known['vector']) =>
       chunks.filter(({ versionId }) => vectors.get(versionId) === state).map(({ chunkId }) => chunkId)
-    // Once cut otherwise: what is replaced is part of no input.
+    // Chunked again: a replaced chunk is part of no input.
     await indexSource.putChunks(chunks.map((chunk) => ({ ...chunk, chunkId: `${chunk.chunkId} before` })))
     await indexSource.putChunks(chunks)
     const vector = Float32Array.of(1, 0)
@@ -98,7 +98,7 @@ async function fill({ content, operator, indexSource }: AnalysisInputFixture): P
 }
 
 const some = (values: readonly string[]) => fc.subarray([...values], { minLength: 1 })
-/** Mostly no limit: with one everywhere nothing would be left to find. */
+/** Mostly no limit, because limits everywhere would leave nothing to find. */
 const seldom = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<T | null> =>
   fc.oneof({ weight: 3, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: value })
 const publication = fc.constantFrom(startMs, startMs + minute, startMs + 2 * minute)
@@ -129,7 +129,7 @@ const inputScope: fc.Arbitrary<InputScope> = fc.tuple(some(datasets), limits).ma
   >),
 }))
 
-/** The same, said again plainly: every version of the input, whatever there is of its vector. */
+/** The expected input, computed in the plainest way: every version of the input, with or without a vector. */
 function expected(known: readonly Known[], query: Pick<InputQuery, 'scopes' | 'inputScope' | 'cutoffAt'>): Known[] {
   const { scopes, inputScope: asked, cutoffAt } = query
   const within = (value: number | null, from: string | undefined, to: string | undefined): boolean =>

@@ -1,19 +1,20 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { sql } from '../../src/storage/sql/kysely.ts'
+import { sql } from 'kysely'
 import { type Store, sqlStore } from '../../src/storage/sql/sql-store.ts'
+import { sqliteStore } from '../../src/storage/sqlite/sqlite-store.ts'
+import { casesOf } from '../support/cases.ts'
 import { analysisInputContract } from './analysis-input.ts'
 import { analysisStoreContract } from './analysis-store.ts'
 import { subscriptionContract } from './analysis-subscriptions.ts'
 import { openMemorySqlite } from './memory-sqlite.ts'
 
 async function open(): Promise<Store> {
-  const { db } = await openMemorySqlite()
-  return sqlStore(db)
+  return sqliteStore(await openMemorySqlite())
 }
 
 suite('the store of analysis runs: sqlite', () => {
-  analysisStoreContract(async () => (await open()).analysis, 150)
+  analysisStoreContract(async () => (await open()).analysis, casesOf(150, 50))
 
   test('an artifact that a process without names has recorded is the edges of a graph', async () => {
     const { db } = await openMemorySqlite()

@@ -3,12 +3,12 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import type { AnalysisStore, Artifact, NewRun, RunInput } from '../../src/analysis/analysis-store.ts'
 import { nextStatus, type RunEvent, type RunStatus } from '../../src/analysis/run-states.ts'
-import { newId } from '../../src/ids.ts'
+import { newId } from '../../src/platform/ids.ts'
 
 /**
- * The contract of the store of runs, checked against a model: whatever is done by two workers and a caller, in any
- * order and at any time, a run moves only as the table of states says, is held by one worker, and has its artifacts
- * exactly when it has succeeded.
+ * The contract of the store of runs, checked against a model. Two workers and a caller act in any order and at any
+ * time. A run only makes the transitions of the state table, is held by one worker, and has its artifacts exactly when
+ * it has succeeded.
  */
 interface ModelRun {
   readonly runId: string
@@ -50,7 +50,7 @@ const newRun = (runId: string, now: number, lifeMs: number): NewRun => ({
 
 const pick = (model: Model, which: number): ModelRun => model.runs[which % model.runs.length]!
 
-/** What the table says of an event that only the holder can cause; nothing where this worker does not hold it. */
+/** The next state after an event that only the holder can cause; null if this worker does not hold the run. */
 function asHolder(run: ModelRun, worker: string, event: RunEvent): RunStatus | null {
   return run.worker === worker ? nextStatus(run.status, event) : null
 }
@@ -120,7 +120,7 @@ const take = (worker: string): Command =>
       if (taken === null) return
       const run = model.runs.find(({ runId }) => runId === taken.runId)!
       const held = { worker, leaseUntil: until, attempts: run.attempts + 1 }
-      // Selected anew, with what there is now.
+      // Selected again, with the documents that exist now.
       Object.assign(run, { status: 'validating', ...held, input: null, warnings: [] })
       assert.equal(taken.status, 'validating')
       assert.equal(taken.attempts, run.attempts)

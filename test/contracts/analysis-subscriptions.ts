@@ -6,9 +6,9 @@ import type { AnalysisStore, NewRun, Run } from '../../src/analysis/analysis-sto
 import { DueRuns } from '../../src/analysis/due-runs.ts'
 import type { ChangesQuery, Subscription, SubscriptionStore } from '../../src/analysis/subscription-store.ts'
 import type { ChangeLog } from '../../src/changes/change-log.ts'
-import { newId } from '../../src/ids.ts'
 import type { ContentStore, IncomingDocument } from '../../src/ingest/content-store.ts'
 import type { Change, NewKey, OperatorStore } from '../../src/operator/operator-store.ts'
+import { newId } from '../../src/platform/ids.ts'
 import {
   type SubscriptionModel,
   type SubscriptionSystem,
@@ -27,8 +27,10 @@ export interface SubscriptionFixture {
 const startMs = 1_800_000_000_000
 const applicationId = 'app_one'
 
+/** Ids of one millisecond have no order, so each subscription is made a millisecond after the previous one. */
+let made = 0
 const subscription = (changes: Partial<Subscription> = {}): Subscription => ({
-  subscriptionId: newId('sub', startMs),
+  subscriptionId: newId('sub', startMs + made++),
   applicationId,
   name: 'news',
   analysisType: 'feature_rollup',
@@ -59,7 +61,7 @@ const newRun = (now: number): NewRun => ({
   expiresAt: now + 10_000,
 })
 
-/** A run that waits, executed to its success at a time. */
+/** Takes a waiting run and executes it until it succeeds, at the given time. */
 async function succeed(store: AnalysisStore, at: number): Promise<void> {
   const taken = await store.takeRun({ workerId: 'w', now: at, until: at + 100 })
   await store.beginRun(taken!.runId, 'w', { chunks: 0, documents: 1, withoutVector: 0 }, [])
@@ -84,7 +86,7 @@ const keyOf = (application: string, nowMs: number): NewKey => ({
 
 interface Extent {
   readonly numRuns: number
-  /** Whether a call is a transaction of its own, so that calls may be made at once. */
+  /** Whether each call is a transaction of its own, so that calls may run at once. */
   readonly isConcurrent: boolean
 }
 
@@ -253,7 +255,12 @@ export function subscriptionContract(
         const document = { datasetId: 'news', platform: 'rss', externalId: 'x', title: 'T', language: 'en', ...fields }
         await content.ingest([document], ++at)
       }
-      const entry = { regions: null, publishedFrom: null, publishedTo: null, fields: ['body' as const] }
+      const entry = {
+        regions: null,
+        publishedFrom: null,
+        publishedTo: null,
+        fields: ['body' as const, 'metrics' as const],
+      }
       const scope = { entries: [{ ...entry, datasets: ['news'], platforms: ['rss'], languages: ['en'] }] }
       const inputScope = { dataset_ids: ['news'], content_types: ['post'] }
       const query = { events: 2, scope, inputScope, withMetrics: false, now: startMs + 1000 }
@@ -262,7 +269,7 @@ export function subscriptionContract(
       const found = async (position: number, changed: Partial<ChangesQuery> = {}) =>
         (await after(position, { events: 100, ...changed })).changes
 
-      await put({ externalId: 'in', contentType: 'post' })
+      await put({ externalId: 'in', contentType: 'post', publishedAt: startMs })
       assert.deepEqual(await after(0), { through: 1, changes: { firstAt: at, lastAt: at } })
       await put({ externalId: 'platform', contentType: 'post', platform: 'web' })
       await put({ externalId: 'dataset', contentType: 'post', datasetId: 'forum' })
@@ -273,19 +280,32 @@ export function subscriptionContract(
       const newer = { ...inputScope, created_from: new Date(at).toISOString() }
       assert.equal(await found(0, { inputScope: newer }), null)
       assert.equal((await found(0, { inputScope: { ...newer, content_types: ['article'] } })) === null, false)
+      const published = new Date(startMs).toISOString()
+      const finer = published.replace('Z', '0001Z')
+      for (const [times, isFound] of [
+        [{ published_from: published }, true],
+        [{ published_from: finer }, false],
+        [{ published_to: finer }, true],
+        [{ published_to: published }, false],
+      ] as const) {
+        assert.equal((await found(0, { inputScope: { ...inputScope, ...times } })) !== null, isFound)
+      }
 
-      // It was in the scope, and is no more.
+      // The document was in the scope and has left it.
       await put({ externalId: 'in', contentType: 'post', language: 'de', title: 'Other' })
       const leaving = at
       assert.deepEqual(await found(5), { firstAt: leaving, lastAt: leaving })
       const { newest } = await changes.state()
       await put({ externalId: 'in', contentType: 'post', language: 'de', title: 'Other', metrics: { likes: 1 } })
+      await put({ externalId: 'language', contentType: 'post', language: 'de', title: 'Other' })
+      assert.equal(await found(newest, { withMetrics: true }), null, 'the application may read none of these events')
+      await put({ externalId: 'content type', contentType: 'article', metrics: { likes: 1 } })
       assert.equal(await found(newest), null)
       assert.deepEqual(await found(newest, { withMetrics: true }), { firstAt: at, lastAt: at })
       assert.deepEqual(await found(0, { withMetrics: true }), { firstAt: leaving, lastAt: at })
       assert.deepEqual(await found(0, { now: startMs }), { firstAt: startMs, lastAt: startMs }, 'never later than now')
 
-      // Nobody knows any more what the feed has forgotten.
+      // Events that are gone from the feed count as changes.
       await changes.removeBefore(startMs + 3, 100)
       assert.deepEqual(await after(1), { through: 2, changes: { firstAt: 0, lastAt: 0 } })
       assert.deepEqual(await after(2), { through: 4, changes: null })
@@ -307,7 +327,7 @@ export function subscriptionContract(
       const checkpoint = async () => (await analysis.subscription(applicationId, subscriptionId))!.checkpoint
 
       await put('a', startMs)
-      // The clock of who wrote this one is ahead.
+      // The writer's clock is ahead.
       await put('b', startMs + 5000)
       assert.equal(await start(0, startMs, 0), null, 'no place for another run')
       const first = (await start(0, startMs))!
@@ -327,7 +347,7 @@ export function subscriptionContract(
       assert.deepEqual(await checkpoint(), { sequence: 2, runId: first.runId, completedAt: startMs + 10 })
       const third = (await start(2, startMs + 50))!
 
-      // One whose time is over before it has ended is under way no more.
+      // A run past its time that has not ended no longer counts as under way.
       await analysis.setPaused(applicationId, subscriptionId, true, startMs + 60)
       assert.equal(await start(3, third.expiresAt), null, 'it is paused')
       await analysis.setPaused(applicationId, subscriptionId, false, startMs + 70)
@@ -355,6 +375,16 @@ export function subscriptionContract(
       const goneBefore = first.expiresAt
       assert.deepEqual(await ended(second.expiresAt, { goneBefore: goneBefore - 1 }), [first.runId, second.runId])
       assert.deepEqual(await ended(second.expiresAt, { goneBefore }), [second.runId])
+
+      const knows = (turn: number, runId: string | null) => analysis.knowsRun(subscriptionId, { turn, runId })
+      assert.deepEqual(
+        [await knows(1, first.runId), await knows(2, second.runId), await knows(2, null)],
+        [true, true, true],
+      )
+      assert.deepEqual(
+        [await knows(2, first.runId), await knows(3, second.runId), await knows(3, null)],
+        [false, false, false],
+      )
     })
   })
 }

@@ -7,16 +7,16 @@ import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import { CreateMultipartUploadCommand, PutObjectCommand, S3Client, UploadPartCommand } from '@aws-sdk/client-s3'
 import type { ArtifactFiles } from '../../src/analysis/artifact-files.ts'
-import { TidemarkError } from '../../src/errors.ts'
-import { newId } from '../../src/ids.ts'
-import { parseS3Address } from '../../src/s3-address.ts'
+import { TidemarkError } from '../../src/platform/errors.ts'
+import { newId } from '../../src/platform/ids.ts'
+import { parseS3Address } from '../../src/settings/s3-address.ts'
 import { folderArtifactFiles } from '../../src/storage/files/artifact-files.ts'
 import { bucketArtifactFiles } from '../../src/storage/s3/artifact-objects.ts'
 import { Bucket } from '../../src/storage/s3/bucket.ts'
 import { addressOf, freshBucket, s3Endpoint, s3Options, withoutS3 } from '../support/s3-server.ts'
 import { checkArtifactFiles, written } from './artifact-files.ts'
 
-/** The least that a part of several may have. */
+/** The minimum size of a part of a multipart upload. */
 const partBytes = 5 * 2 ** 20
 
 if (s3Endpoint === null) test('artifact files: S3', { skip: withoutS3 }, () => {})
@@ -76,7 +76,7 @@ else {
       for (const size of [1000, partBytes + 1]) {
         const artifact = written(newId('art'), randomBytes(size))
         await writeFile(await files.draftPath(artifact.artifactId), randomBytes(size))
-        await assert.rejects(files.keep(artifact), /no longer what it was/)
+        await assert.rejects(files.keep(artifact), /has changed since it was written/)
         assert.equal(await files.read(artifact, 0, 0), null)
         const unfinished = await new Bucket(parseS3Address(addressOf(`${bucket}/changed`))!).unfinished('')
         assert.deepEqual(unfinished, [])
@@ -105,7 +105,7 @@ else {
       assert.ok(Buffer.from(await answer.arrayBuffer()).equals(content))
       const elsewhere = placeAt(addressOf(`${bucket}/sent`, '&redirect=https://files.example.com'))
       assert.equal(new URL((await elsewhere.addressOf(artifact))!).origin, 'https://files.example.com')
-      // Without its signature it opens nothing.
+      // Without its signature the address opens nothing.
       const bare = new URL(address!)
       bare.search = ''
       assert.equal((await fetch(bare)).status, 403)
@@ -138,7 +138,7 @@ else {
         const isAway = !cause.source.includes('403')
         if (isAway) await assert.rejects(files.read(artifact, 0, 1), isTold(cause))
         if (isAway) await assert.rejects(files.untouchedSince(0), isTold(cause))
-        // The server of the tests makes a bucket that is written to by one who may make buckets.
+        // The test server creates a missing bucket on a write with sufficient rights.
         if (!cause.source.includes('404')) {
           await assert.rejects(files.prepare(), isTold(cause))
           await assert.rejects(files.keep(artifact), isTold(cause))

@@ -4,14 +4,14 @@ import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { before, suite, test } from 'node:test'
 import type { ArtifactFile, ArtifactFiles } from '../../src/analysis/artifact-files.ts'
-import { newId } from '../../src/ids.ts'
+import { newId } from '../../src/platform/ids.ts'
 
-/** An empty place for artifacts, and what a crash leaves in it. */
+/** An empty folder or bucket for artifacts, and the leftovers of a crash in it. */
 export interface ArtifactPlace {
   readonly files: ArtifactFiles
-  /** Cuts the kept file, as damage would. */
+  /** Truncates the kept file, as damage would. */
   damage(artifactId: string): Promise<void>
-  /** What a process leaves that dies while it writes, or keeps what it has written. */
+  /** The leftovers of a process that dies while it writes or keeps a file. */
   readonly leftByCrash: readonly ((artifactId: string) => Promise<void>)[]
 }
 
@@ -21,7 +21,9 @@ export const written = (artifactId: string, content: Buffer): ArtifactFile => ({
   sha256: createHash('sha256').update(content).digest('hex'),
 })
 
-/** What every ArtifactFiles does. `large` is a size that is kept in several steps, where there are such. */
+/**
+ * The contract of every ArtifactFiles. `large` is a size that is kept in several steps, if an adapter has such steps.
+ */
 export function checkArtifactFiles(name: string, makePlace: () => Promise<ArtifactPlace>, large: number): void {
   suite(`artifact files: ${name}`, () => {
     let place: ArtifactPlace
@@ -41,7 +43,7 @@ export function checkArtifactFiles(name: string, makePlace: () => Promise<Artifa
       const stream = await place.files.read(artifact, start, end)
       return stream === null ? null : Buffer.concat(await stream.toArray())
     }
-    /** What would be found by somebody who comes much later. */
+    /** The files that a process would find much later. */
     const found = () => place.files.untouchedSince(Date.now() + 3_600_000)
 
     test('what is kept is read as it was written, whole and by range, and its draft is gone', async () => {

@@ -1,7 +1,7 @@
 import { after, test } from 'node:test'
 import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3'
 import { backupName } from '../../src/operator/backup-manifest.ts'
-import { parseS3Address } from '../../src/s3-address.ts'
+import { parseS3Address } from '../../src/settings/s3-address.ts'
 import { bucketOfBackups } from '../../src/storage/s3/backup-bucket.ts'
 import { Bucket } from '../../src/storage/s3/bucket.ts'
 import { addressOf, freshBucket, s3Endpoint, s3Options, withoutS3 } from '../support/s3-server.ts'

@@ -4,18 +4,18 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { before, suite, test } from 'node:test'
-import { newId } from '../../src/ids.ts'
 import { artifactPath, BackupError, backupName, checkFiles, readManifest } from '../../src/operator/backup-manifest.ts'
 import type { BackupPlace } from '../../src/operator/backup-place.ts'
 import { type MadeBackup, makeBackup } from '../../src/operator/make-backup.ts'
+import { newId } from '../../src/platform/ids.ts'
 import { written } from './artifact-files.ts'
 
-/** An empty place for backups. */
+/** An empty folder or bucket for backups. */
 export interface BackupPlaceFixture {
   readonly place: BackupPlace
-  /** Leaves what a backup of that time has left that was stopped when half of it was there. */
+  /** Leaves the remains of a backup of that time that was stopped halfway. */
   leaveHalf(madeAt: number): Promise<void>
-  /** Whether anything is there of a backup of that time, whole or not. */
+  /** Whether anything of a backup of that time exists, complete or not. */
   hasAnything(madeAt: number): Promise<boolean>
 }
 
@@ -23,7 +23,7 @@ const at = Date.UTC(2026, 10, 16, 12)
 const hour = 3_600_000
 const nothing = (): void => {}
 
-/** What every BackupPlace does. */
+/** The contract of every BackupPlace. */
 export function checkBackupPlace(name: string, makePlace: () => Promise<BackupPlaceFixture>): void {
   suite(`backup place: ${name}`, () => {
     let fixture: BackupPlaceFixture

@@ -1,20 +1,23 @@
 import { hash } from 'node:crypto'
 import { type FieldPermission, readableFields, type Scope } from '../../src/access/scope.ts'
+import type {
+  ApplyOutcome,
+  DocumentColumns,
+  IndexBatch,
+  IndexChange,
+  IndexHealth,
+  SearchIndex,
+  WithoutVectorOutcome,
+  WithoutVectorRequest,
+} from '../../src/indexing/fed-index.ts'
+import { changesOf } from '../../src/indexing/read-packed.ts'
 import type { Facet, ValueCount } from '../../src/search/facets.ts'
-import { changesOf } from '../../src/search/read-packed.ts'
 import {
-  type ApplyOutcome,
   type CatalogColumns,
   type CatalogConditions,
   type ChunkScore,
-  type CountOutcome,
-  type CountRequest,
-  type DocumentColumns,
   type DocumentHit,
-  type IndexBatch,
-  type IndexChange,
   type IndexedColumns,
-  type IndexHealth,
   type KeywordOrder,
   type KeywordOutcome,
   type KeywordPosition,
@@ -23,7 +26,6 @@ import {
   type ScoreOutcome,
   type ScoreRequest,
   type SearchFilters,
-  type SearchIndex,
   type SimilarWordsOutcome,
   type SimilarWordsRequest,
   type TypedWord,
@@ -31,8 +33,6 @@ import {
   type ValuesRequest,
   type VectorOutcome,
   type VectorRequest,
-  type WithoutVectorOutcome,
-  type WithoutVectorRequest,
 } from '../../src/search/search-index.ts'
 import type { AnalysedField, Clause, KeywordQuery, LooseMatch, TermGroup } from '../../src/text/types.ts'
 
@@ -42,7 +42,7 @@ interface HeldChunk {
   readonly chunkId: string
   readonly columns: IndexedColumns
   readonly current: boolean
-  /** The first of its version. */
+  /** Whether the chunk is the first of its version. */
   readonly first: boolean
   readonly title: AnalysedField
   readonly body: AnalysedField
@@ -52,26 +52,29 @@ interface HeldChunk {
 interface VisibleChunk extends HeldChunk {
   readonly titleVisible: boolean
   readonly bodyVisible: boolean
-  /** Of the visible fields. */
+  /** The length of the visible fields. */
   readonly length: number
 }
 
-/** All that a scope may search, which is what frequencies and lengths are compared with: nothing else has a say. */
+/** Everything that a scope may search. Frequencies and lengths are computed over this set only. */
 type Population = readonly VisibleChunk[]
 
+/** Not imported from text/bm25.ts, so that adapters are compared with an independent definition. */
 const k1 = 1.2
 const b = 0.75
 
 /**
- * The port's meaning, written down as plainly as possible: every search looks at every chunk. It is the measure for the
- * real adapters, and runs the contract suite itself, so that the suite asks for nothing that only one of them can do.
+ * The port's semantics, written as plainly as possible: every search looks at every chunk. Adapters are compared with
+ * it. It also runs the contract suite itself, so that the suite requires nothing that only one adapter can do.
  */
 export class BruteForceIndex implements SearchIndex {
   readonly isSound = true
   readonly #titleWeight: number
   #chunks: HeldChunk[] = []
   #position = 0
-  /** Those that the scores of a page with a next one came from, each under the number that it hands on. */
+  /**
+   * The populations that produced the scores of a page with a next page, each under the number that the page hands on.
+   */
   readonly #populations = new Map<number, Population>()
   readonly #dimensions = new Map<string, number>()
 
@@ -169,17 +172,16 @@ export class BruteForceIndex implements SearchIndex {
     ]
     const termsOf = (chunk: VisibleChunk) => fieldsOf(chunk).flatMap(({ terms }) => terms)
     const held = new Set(visible.flatMap(termsOf))
-    const about = ({ word, group, isBeginning, editsMax, unlessFound }: TypedWord) => {
+    const about = ({ word, group, isPrefix, editsMax, unlessFound }: TypedWord) => {
       const isFound =
-        group.some((term) => held.has(term)) ||
-        (isBeginning && [...held].some((term) => unmarked(term).startsWith(word)))
+        group.some((term) => held.has(term)) || (isPrefix && [...held].some((term) => unmarked(term).startsWith(word)))
       if (isFound && unlessFound) return { isFound, similar: [] }
       const known = new Set([...group, ...request.excluded])
       const inChunk = visible
         .filter((chunk) => !termsOf(chunk).some((term) => known.has(term)))
         .map((chunk) => new Set(fieldsOf(chunk).flatMap(wordsOf)))
       const similar = [...new Set(inChunk.flatMap((words) => [...words]))]
-        .map((other) => ({ word: other, edits: typingErrors(word, other, isBeginning) }))
+        .map((other) => ({ word: other, edits: typingErrors(word, other, isPrefix) }))
         .filter(({ edits }) => edits > 0 && edits <= editsMax)
       const chunks = (wanted: string) => inChunk.filter((words) => words.has(wanted)).length
       similar.sort((a, b) => a.edits - b.edits || chunks(b.word) - chunks(a.word) || (a.word < b.word ? -1 : 1))
@@ -191,6 +193,10 @@ export class BruteForceIndex implements SearchIndex {
   async score(request: ScoreRequest): Promise<ScoreOutcome> {
     if (request.timeoutMs <= 0) return { outcome: 'timed_out' }
     const visible = this.#visible(request)
+    const near = request.vectors.map((query) => ({
+      ...query,
+      visible: this.#visible({ ...request, filters: query.filters }),
+    }))
     const population = this.#population(request.scope)
     const best = (scored: (HeldChunk & { score: number; parts?: number[] })[]): ChunkScore | null => {
       const [first] = scored.sort(compareHits)
@@ -199,38 +205,32 @@ export class BruteForceIndex implements SearchIndex {
       return { chunkId, versionId, score, ...(parts === undefined ? {} : { parts }) }
     }
     const scores = request.documentIds.map((documentId) => {
-      const chunks = visible.filter((chunk) => chunk.documentId === documentId)
-      const { query, vector } = request
+      const chunksOf = (all: typeof visible) => all.filter((chunk) => chunk.documentId === documentId)
+      const { query, explain = [] } = request
       return {
         documentId,
         keyword: best(
-          chunks
+          chunksOf(visible)
             .map((chunk) => ({
               ...chunk,
               score: query === null ? 0 : this.#keywordScore(query, chunk, population),
-              ...(query !== null && request.explain ? { parts: this.#keywordParts(query, chunk, population) } : {}),
+              ...(query !== null && explain.includes(documentId)
+                ? { parts: this.#keywordParts(query, chunk, population) }
+                : {}),
             }))
             .filter(({ score }) => score > 0),
         ),
-        vector: best(
-          chunks
-            .filter((chunk) => chunk.bodyVisible && vector !== null && chunk.vectors.get(vector.profileId))
-            .map((chunk) => ({ ...chunk, score: cosine(chunk.vectors.get(vector!.profileId)!, vector!.vector) }))
-            .filter(({ score }) => Number.isFinite(score)),
+        vectors: near.map(({ profileId, vector, visible }) =>
+          best(
+            chunksOf(visible)
+              .filter((chunk) => chunk.bodyVisible && chunk.vectors.get(profileId))
+              .map((chunk) => ({ ...chunk, score: cosine(chunk.vectors.get(profileId)!, vector) }))
+              .filter(({ score }) => Number.isFinite(score)),
+          ),
         ),
       }
     })
     return { outcome: 'found', scores }
-  }
-
-  async count(request: CountRequest): Promise<CountOutcome> {
-    if (request.timeoutMs <= 0) return { outcome: 'timed_out' }
-    const visible = this.#visible(request)
-    return {
-      outcome: 'found',
-      documents: new Set(visible.map((chunk) => chunk.documentId)).size,
-      chunks: visible.length,
-    }
   }
 
   async withoutVector({ profileId, languages, after, limit }: WithoutVectorRequest): Promise<WithoutVectorOutcome> {
@@ -253,6 +253,7 @@ export class BruteForceIndex implements SearchIndex {
     return {
       state: 'ready',
       reason: '',
+      takesWrites: true,
       searchable: true,
       position: this.#position,
       purgedThrough: this.#position,
@@ -333,12 +334,13 @@ export class BruteForceIndex implements SearchIndex {
       if (fields === null || !passes(filters, chunk)) return []
       const [titleVisible, bodyVisible] = [fields.has('title'), fields.has('body')]
       const length = (titleVisible ? chunk.title.length : 0) + (bodyVisible ? chunk.body.length : 0)
-      // How many chunks a body has is told to nobody who may not search it: its title is one.
+      // A scope that may not search the body must not learn how many chunks the body has, so the title belongs to one
+      // chunk only.
       return bodyVisible || (titleVisible && chunk.first) ? [{ ...chunk, titleVisible, bodyVisible, length }] : []
     })
   }
 
-  /** Under a number that tells of nothing but them. */
+  /** Keeps a population under a number that reveals nothing but the population. */
   #keep(population: Population): number {
     const searched = population.map(({ title, body, titleVisible, bodyVisible }) => [
       titleVisible && title.terms,
@@ -349,7 +351,7 @@ export class BruteForceIndex implements SearchIndex {
     return number
   }
 
-  /** With what the catalog knows of it, as far as an entry grants it that matches the document as it is now. */
+  /** A chunk with its catalog columns, as far as an entry grants them that matches the document's current state. */
   #granted(scope: Scope): (chunk: HeldChunk) => IndexedColumns {
     return ({ documentId, columns }) => {
       const now = this.#chunks.find((chunk) => chunk.documentId === documentId && chunk.current)
@@ -406,7 +408,7 @@ export class BruteForceIndex implements SearchIndex {
     )
   }
 
-  /** No rarer than the word itself, where that occurs. */
+  /** The score of a loose match. It counts as no rarer than the exact word, if that occurs. */
   #looseScore(match: LooseMatch, group: TermGroup, chunk: VisibleChunk, population: Population): number {
     const occurring = group.filter((term) => countOf((other) => other === term, population) > 0)
     const idfMax = Math.min(...occurring.map((term) => idfOf([term], population)))
@@ -442,7 +444,7 @@ export class BruteForceIndex implements SearchIndex {
   }
 }
 
-/** Of the group's most frequent alternative. */
+/** The inverse document frequency of the group's most frequent alternative. */
 function idfOf(group: TermGroup, population: Population): number {
   const counts = group.map((term) => countOf((other) => other === term, population))
   return idfOfCount(Math.max(...counts), population)
@@ -451,7 +453,7 @@ function idfOf(group: TermGroup, population: Population): number {
 const idfOfCount = (count: number, population: Population): number =>
   Math.log(1 + (population.length - count + 0.5) / (count + 0.5))
 
-/** Chunks that hold such a term in a visible field. */
+/** The number of chunks that have such a term in a visible field. */
 const countOf = (isWanted: (term: string) => boolean, population: Population): number =>
   population.filter(
     ({ title, body, titleVisible, bodyVisible }) =>
@@ -460,12 +462,15 @@ const countOf = (isWanted: (term: string) => boolean, population: Population): n
 
 const unmarked = (term: string): string => term.replace(/^=/, '')
 
-/** The first terms of the positions. */
+/** The first term of each position. */
 const wordsOf = ({ terms, positions }: AnalysedField): string[] =>
   terms.filter((_, i) => positions[i] !== positions[i - 1]).map(unmarked)
 
-/** By the definition: a table of all beginnings of both words; of a beginning the nearest counts. */
-export function typingErrors(typed: string, word: string, isBeginning: boolean): number {
+/**
+ * The edit distance by its definition: a table over all prefixes of both words. For a prefix match the nearest prefix
+ * counts.
+ */
+export function typingErrors(typed: string, word: string, isPrefix: boolean): number {
   const [a, b] = [[...word], [...typed]]
   const table = [...a, ''].map((_, i) => [...b, ''].map((_, j) => (i === 0 ? j : i)))
   for (let i = 1; i <= a.length; i++) {
@@ -476,16 +481,16 @@ export function typingErrors(typed: string, word: string, isBeginning: boolean):
       table[i]![j] = isChangedAbout ? Math.min(least, table[i - 2]![j - 2]! + 1) : least
     }
   }
-  return isBeginning ? Math.min(...table.map((row) => row.at(-1)!)) : table.at(-1)!.at(-1)!
+  return isPrefix ? Math.min(...table.map((row) => row.at(-1)!)) : table.at(-1)!.at(-1)!
 }
 
-/** The chunk with the columns that its document has now; its language is its own. */
+/** The chunk with the current columns of its document, but its own language. */
 const shared = (chunk: HeldChunk, columns: DocumentColumns): HeldChunk => ({
   ...chunk,
   columns: { ...columns, language: chunk.columns.language },
 })
 
-/** Positions at which the groups stand one after the other; for a single term, how often it occurs. */
+/** Positions at which the groups occur one after the other; for a single term, its number of occurrences. */
 function occurrences(field: AnalysedField, groups: readonly TermGroup[]): number {
   if (groups.length === 1) return field.terms.filter((term) => groups[0]!.includes(term)).length
   const at = (group: TermGroup, position: number) =>
@@ -512,7 +517,7 @@ function passes(filters: SearchFilters, { columns, current }: HeldChunk): boolea
 
 const nothingKnown: CatalogColumns = { authorId: null, topics: [], tags: [], classifications: [], score: null }
 
-/** With what the catalog knows of it, where the document is open as it is now. */
+/** A chunk with its catalog columns, if its document is open in its current state. */
 function countedIn(population: Population): (chunk: HeldChunk) => IndexedColumns {
   const opened = new Set(population.map(({ documentId }) => documentId))
   return (chunk) => ({ ...chunk.columns, ...(opened.has(chunk.documentId) ? {} : nothingKnown) })
@@ -569,7 +574,7 @@ function countFacet(facet: Facet, documents: readonly IndexedColumns[], limit: n
     .slice(0, limit)
 }
 
-/** Those without a key are last, whichever way the others go. */
+/** Documents without a key are last in either direction. */
 function comparePlaces(order: KeywordOrder, a: KeywordPosition, b: KeywordPosition): number {
   if (a.key !== b.key) {
     if (a.key === null || b.key === null) return a.key === null ? 1 : -1

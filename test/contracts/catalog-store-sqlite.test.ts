@@ -1,4 +1,5 @@
 import { sqlStore } from '../../src/storage/sql/sql-store.ts'
+import { casesOf } from '../support/cases.ts'
 import { checkCatalogStore } from './catalog-store.ts'
 import { openMemorySqlite } from './memory-sqlite.ts'
 
@@ -16,5 +17,5 @@ checkCatalogStore(
       },
     }
   },
-  600,
+  casesOf(600, 300),
 )

@@ -4,12 +4,13 @@ import type { BrowseQuery } from '../../src/catalog/catalog-store.ts'
 import type { IncomingDocument } from '../../src/ingest/content-store.ts'
 
 /**
- * A small world of documents and the listing's rules stated a second time, as plainly as possible: no code is shared
- * with any store. Small alphabets make every coincidence frequent; some values are on half of the documents, some on few.
+ * A small world of documents, and the rules of listings written a second time, as plainly as possible. Shares no code
+ * with any store. Small alphabets make every coincidence frequent; some values are on half of the documents, some on
+ * few.
  */
 export const datasets = ['d1', 'd2', 'd3'] as const
 const platforms = ['p1', 'p2', 'p3'] as const
-/** Case matters, and so do spaces, signs and accents. */
+/** Case, spaces, symbols and accents matter. */
 const words = ['common', 'Common', 'half', 'rare', '#rare', 'très rare', 'common ', '通り'] as const
 const codes = ['sport', 'Sport', 'news'] as const
 const languages = ['en', 'de', 'is'] as const
@@ -19,11 +20,11 @@ const authors = ['u1', 'U1', 'u2', 'u3'] as const
 const urls = ['https://a.example/1', 'https://a.example/2', 'HTTPS://a.example/1'] as const
 
 const dayMs = 86_400_000
-/** When the world began. Its documents arrive over the 40 days after. */
+/** The start of the world. Its documents arrive over the following 40 days. */
 export const worldStartMs = Date.UTC(2026, 0)
 const worldDays = 40
 
-/** Null once in `freq`: with 1 it is always null. */
+/** Null once in `freq` cases; always null for 1. */
 const orNull = <T>(values: fc.Arbitrary<T>, freq = 2) => fc.option(values, { nil: null, freq })
 const some = <T>(...values: readonly T[]) =>
   fc.uniqueArray(fc.constantFrom(...values), { minLength: 1, maxLength: values.length })
@@ -45,7 +46,7 @@ const published = fc.oneof(
 )
 const wordList = orNull(fc.uniqueArray(skewed(words), { maxLength: 3 }), 9)
 
-/** Everything that a document can say and a listing can ask for. */
+/** Everything that a document can contain and a listing can filter by. */
 const content = fc.record({
   url: orNull(fc.constantFrom(...urls)),
   contentType: orNull(skewed(contentTypes), 9),
@@ -114,7 +115,7 @@ export const history = (arrivals: number): fc.Arbitrary<readonly Arrival[]> =>
     )
     .map((all) => all.sort((a, b) => a.atMs - b.atMs))
 
-/** A document as the world knows it. */
+/** The state of a document in the world. */
 export interface Known {
   readonly documentId: string
   readonly createdAt: number
@@ -134,7 +135,7 @@ const codesOf = (facts: Content['facts']): Set<string> => {
   return found
 }
 
-/** What the world knows of a document after an arrival. Every arrival says everything, so the last one counts. */
+/** The state of a document after an arrival. Every arrival sends all fields, so the last one counts. */
 export function knownAfter(before: Known | undefined, sent: IncomingDocument, documentId: string, atMs: number): Known {
   const { datasetId, platform, externalId, title: _title, body: _body, ...said } = sent
   const all = said as unknown as Content
@@ -166,13 +167,13 @@ const scopes = fc.oneof(
   fc.array(entry, { minLength: 1, maxLength: 3 }).map((entries) => [...entries, open]),
 )
 
-/** A list of values as a listing names them: mostly few, sometimes very many, of which most do not occur. */
+/** A list of values for a listing: mostly few, sometimes very many, most of which do not occur. */
 const asked = (...values: readonly string[]) =>
   fc
     .tuple(some(...values, 'absent'), fc.constantFrom(0, 0, 0, 12, 90))
     .map(([list, more]) => [...list, ...Array.from({ length: more }, (_, i) => `unheard of ${i}`)])
 
-/** A listing without its page. Times mostly cut the world somewhere; `exact` is rare because it decides alone. */
+/** A listing without its page. Times mostly divide the world somewhere. `exact` is rare because it decides alone. */
 export const listing: fc.Arbitrary<Omit<BrowseQuery, 'before' | 'limit' | 'snapshot' | 'answerBy'>> = fc
   .record({
     entries: scopes,
@@ -195,7 +196,7 @@ export const listing: fc.Arbitrary<Omit<BrowseQuery, 'before' | 'limit' | 'snaps
       ),
       platforms: orNull(some(...platforms), 2),
     }),
-    // Of the conditions drawn above, how many stay: few conditions match much, many match little.
+    // Which of the conditions drawn above are kept: few conditions match many documents, many match few.
     keep: fc.uniqueArray(fc.integer({ min: 0, max: 8 }), { maxLength: 4 }),
     exactly: fc.integer({ min: 0, max: 9 }),
   })
@@ -204,7 +205,7 @@ export const listing: fc.Arbitrary<Omit<BrowseQuery, 'before' | 'limit' | 'snaps
     const author = kept(0, drawn.author)
     const day = (days: number | null) => (days === null ? null : worldStartMs + days * dayMs)
     return {
-      // A listing by author names its platform, so every entry is narrowed to it, or does not take part.
+      // A listing by author names its platform, so every entry is narrowed to it or dropped.
       scope: { entries: author === null ? drawn.entries : narrowed(drawn.entries, author[1]) },
       externalAuthorId: author?.[0] ?? null,
       topics: kept(1, drawn.topics),
@@ -228,7 +229,7 @@ function narrowed(entries: readonly ScopeEntry[], platform: string): ScopeEntry[
     .map((one) => ({ ...one, platforms: [platform] }))
 }
 
-/** The rules of the listing, document by document; newest first. */
+/** The rules of the listing, applied to each document; newest first. */
 export function expected(
   known: Iterable<Known>,
   query: typeof listing extends fc.Arbitrary<infer T> ? T : never,

@@ -3,9 +3,9 @@ import { after, before, suite, test } from 'node:test'
 import fc from 'fast-check'
 import { fieldPermissions, readableFields, type Scope, type ScopeEntry } from '../../src/access/scope.ts'
 import type { BrowseQuery, CatalogStore, DocumentRecord } from '../../src/catalog/catalog-store.ts'
-import { UnavailableError } from '../../src/errors.ts'
 import type { ContentStore, IncomingDocument } from '../../src/ingest/content-store.ts'
 import type { OperatorStore } from '../../src/operator/operator-store.ts'
+import { UnavailableError } from '../../src/platform/errors.ts'
 import { datasets, expected, history, type Known, knownAfter, listing, worldStartMs } from './catalog-store-world.ts'
 
 /** A fresh, empty store with the ports that fill it. */
@@ -57,7 +57,7 @@ const document = (externalId: string, fields: Partial<IncomingDocument> = {}): I
   ...fields,
 })
 
-/** What every CatalogStore does. `cases` is the number of random listings. */
+/** The contract of every CatalogStore. `cases` is the number of random listings. */
 export function checkCatalogStore(name: string, openStore: () => Promise<CatalogFixture>, cases: number): void {
   suite(`catalog store: ${name}`, () => {
     let store: CatalogFixture
@@ -73,7 +73,7 @@ export function checkCatalogStore(name: string, openStore: () => Promise<Catalog
     })
     after(() => store.close())
 
-    /** Each call a minute after the last. */
+    /** Each call is a minute after the previous one. */
     async function send(...documents: IncomingDocument[]): Promise<string[]> {
       clockMs += 60_000
       const results = await store.content.ingest(documents, clockMs)
@@ -90,6 +90,7 @@ export function checkCatalogStore(name: string, openStore: () => Promise<Catalog
       const [id] = await send(
         document('read', {
           url: 'https://a.example/read',
+          thumbnailUrl: 'https://a.example/read.png',
           title: 'Title',
           contentType: 'article',
           language: 'en',
@@ -113,6 +114,7 @@ export function checkCatalogStore(name: string, openStore: () => Promise<Catalog
         platform: 'p1',
         externalId: 'read',
         url: 'https://a.example/read',
+        thumbnailUrl: 'https://a.example/read.png',
         title: 'Title',
         contentType: 'article',
         language: 'en',
@@ -122,6 +124,7 @@ export function checkCatalogStore(name: string, openStore: () => Promise<Catalog
         publishedAt: 5,
         createdAt,
         observedAt: 6,
+        seenAt: 6,
         author: { external_author_id: 'u9', nickname: 'Nine' },
         topics: ['t'],
         tags: ['g'],
@@ -141,7 +144,7 @@ export function checkCatalogStore(name: string, openStore: () => Promise<Catalog
     })
 
     test('a version is readable by its own language, or the document’s where it has none, and by the document in all else', async () => {
-      // The same title again is the same version, in another language.
+      // The same title in another language is the same version.
       const said = [
         ['a', null],
         ['b', 'fr'],
@@ -391,7 +394,7 @@ export function checkCatalogStore(name: string, openStore: () => Promise<Catalog
           const listings = fc.record({
             query: listing,
             limit: fc.constantFrom(1, 3, 20, 50, 201),
-            // Where the first page begins, as a share of the list: most of its pages are somewhere in the middle.
+            // The first page starts at this share of the list, so that most of its pages are in the middle.
             start: fc.constantFrom(0, 0, 0.3, 0.9),
           })
           await fc.assert(

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 
-/** Tables that grow with what is stored. */
+/** Tables that grow with the stored content. */
 const growing = 'document|document_version|chunk|text_chunk|event|snapshot|fact_set|document_term|erased_document'
-/** By profile and chunk: all of a profile are as many as there are chunks. */
+/** Stored by profile and chunk: a profile has as many rows as there are chunks. */
 const byProfile = 'chunk_vector|pending_vector|refused_vector'
 
 const readsAll = [
@@ -12,7 +12,7 @@ const readsAll = [
   /AUTOMATIC/,
 ]
 
-/** Statements that are there to look at all, once in a while: the reasons stand where they are written. */
+/** Statements that scan a whole table on purpose, and rarely. The reasons are given where they are written. */
 const meantTo = [
   /^insert into "pending_vector" .*select \? as "profile_id"/s,
   /^select count\(\*\) as "count" from "chunk" where/s,
@@ -23,11 +23,12 @@ const meantTo = [
 const seen = new Set<string>()
 
 /**
- * No statement walks what grows with every document that is stored. SQLite has no statistics here, as in a server: its
- * choice among the ways is by rule, and a join that begins at the wrong end is right in every test and slow only later.
+ * Fails if a statement scans a table that grows with every stored document. SQLite has no statistics here, as in a
+ * server, so it chooses plans by rules. A join that begins at the wrong end passes every other test and only becomes
+ * slow later.
  */
 export function checkPlan(text: string, read: (sql: string) => readonly Record<string, unknown>[]): void {
-  // A list of places is a list, however long.
+  // A list of parameters counts as the same list, however long it is.
   const kind = text.replaceAll(/\?(, \?)+/g, '?, ?').replaceAll(/(\([^()]*\))(, \1)+/g, '$1')
   if (seen.has(kind) || !/^\s*(select|insert|update|delete|with)/i.test(text)) return
   seen.add(kind)
@@ -37,7 +38,7 @@ export function checkPlan(text: string, read: (sql: string) => readonly Record<s
     (line) => readsAll.some((one) => one.test(line)) && !own.has(/^SCAN (\S+)$/.exec(line)?.[1] ?? ''),
   )
   if (walks.length === 0 || meantTo.some((one) => one.test(text))) return
-  // The first few in the order of an index are no walk.
+  // Reading the first few rows in index order is no scan.
   if (/ limit \?/.test(text) && !plan.some((line) => line.includes('TEMP B-TREE'))) return
   assert.fail(`a statement reads all of a table that grows:\n${text}\n${plan.join('\n')}`)
 }

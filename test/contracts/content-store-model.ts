@@ -1,10 +1,13 @@
 import fc from 'fast-check'
-import type { Fact, IncomingDocument, Outcome } from '../../src/ingest/content-store.ts'
+import { type FieldPermission, fieldPermissions, type Scope, type ScopeEntry } from '../../src/access/scope.ts'
+import type { Fact } from '../../src/document/fields.ts'
+import type { IncomingDocument, Outcome } from '../../src/ingest/content-store.ts'
 
 /**
- * What sending documents comes to, stated a second time and as plainly as possible: a document is what was last said of
- * each of its fields; a version for each change of text, a snapshot for each change of numbers, an event for each of
- * those and for a change of anything else that consumers see. Small alphabets make every coincidence (the same text again, a field taken away, …) frequent.
+ * The effect of sending documents, written a second time and as plainly as possible. A document has the last value sent
+ * for each field. There is a version for each change of text, a snapshot for each change of numbers, and an event for
+ * each of those and for a change of any other visible field. Small alphabets make every coincidence frequent, such as
+ * the same text again or a removed field.
  */
 export interface ModelDocument {
   readonly said: Map<string, unknown>
@@ -12,6 +15,33 @@ export interface ModelDocument {
   readonly snapshots: { score: unknown; metrics: unknown; observedAt: number }[]
   facts: readonly Fact[]
   firstAt: number
+  seenAt: number
+}
+
+/** The values by which an entry covers a document. */
+interface ModelPlace {
+  readonly dataset: string
+  readonly platform: string
+  readonly language: string | null
+  readonly region: string | null
+  readonly publishedAt: number | null
+}
+
+/** The changes that one sent document made, by the names that events use. */
+interface ModelChange {
+  readonly identity: string
+  readonly isNew: boolean
+  /** The number of the new version, from 1; null without one. */
+  readonly version: number | null
+  readonly text: readonly string[]
+  readonly numbers: readonly string[]
+  readonly others: readonly string[]
+  /** The other changed fields that are part of the document object. */
+  readonly shown: readonly string[]
+  readonly before: ModelPlace | null
+  readonly after: ModelPlace
+  readonly observedAt: number
+  readonly ingestedAt: number
 }
 
 export interface ModelEvent {
@@ -24,9 +54,10 @@ export interface ModelEvent {
   readonly version: number | null
 }
 
-/** Field of the API by the name it has in our own words; what is compared and listed as changed. */
+/** The API names of fields by their internal names; these fields are compared and listed as changed. */
 const plainFields = {
   url: 'url',
+  thumbnailUrl: 'thumbnail_url',
   contentType: 'content_type',
   language: 'language',
   region: 'region',
@@ -39,7 +70,7 @@ const plainFields = {
   extraPayload: 'extra_payload',
 } as const
 
-/** An empty list or object says as little as null. */
+/** An empty list or object counts as null. */
 function normal(value: unknown): unknown {
   if (value === null || value === undefined || typeof value !== 'object') return value
   return Object.keys(value).length === 0 ? null : value
@@ -53,17 +84,65 @@ function sorted(value: unknown): unknown {
 
 export class ContentModel {
   readonly documents = new Map<string, ModelDocument>()
-  readonly events: ModelEvent[] = []
+  /** The sent documents that changed something, in order. */
+  readonly changes: ModelChange[] = []
+
+  /** The feed of a reader with these entries that requests every type. */
+  events({ entries }: Scope): ModelEvent[] {
+    return this.changes.flatMap((change) => {
+      const { identity, isNew, version, text, numbers, others, shown, before, after, observedAt, ingestedAt } = change
+      const events: ModelEvent[] = []
+      const tell = (type: string, number: number | null, fields: readonly string[]) =>
+        events.push({ identity, type, fields, observedAt, ingestedAt, version: number })
+      const open = entries.filter((entry) => covers(entry, after))
+      const isOpenTo = (field: string) => open.some((entry) => isReadable(field, entry.fields))
+      if (open.length === 0) {
+        // A former reader must learn that the document left, but nothing about its current state.
+        const moved = shown.filter((field) => ['language', 'region', 'published_at'].includes(field))
+        if (before !== null && entries.some((entry) => covers(entry, before)) && moved.length > 0)
+          tell('document.updated', null, moved)
+        return events
+      }
+      const named = (fields: readonly string[]) => fields.filter(isOpenTo)
+      if (isNew) {
+        tell('document.created', 1, named([...text, ...others, ...numbers]))
+        return events
+      }
+      if (version !== null) tell('document.version.created', version, named([...text, ...others]))
+      if (numbers.some(isOpenTo)) tell('document.metrics.updated', null, named(numbers))
+      const rest = named(shown)
+      // A new time of observation alone is an event only for readers that get no other event.
+      if (rest.some((field) => field !== 'observed_at') || (rest.length > 0 && events.length === 0))
+        tell('document.updated', null, rest)
+      return events
+    })
+  }
 
   take(sent: IncomingDocument, nowMs: number): Outcome {
     const identity = identityOf(sent)
     let document = this.documents.get(identity)
     const isNew = document === undefined
     if (document === undefined) {
-      document = { said: new Map([['status', 'active']]), versions: [], snapshots: [], facts: [], firstAt: nowMs }
+      document = {
+        said: new Map([['status', 'active']]),
+        versions: [],
+        snapshots: [],
+        facts: [],
+        firstAt: nowMs,
+        seenAt: nowMs,
+      }
       this.documents.set(identity, document)
     }
+    document.seenAt = sent.observedAt ?? nowMs
     const { said } = document
+    const place = (): ModelPlace => ({
+      dataset: sent.datasetId,
+      platform: sent.platform,
+      language: (said.get('language') as string | undefined) ?? null,
+      region: (said.get('region') as string | undefined) ?? null,
+      publishedAt: (said.get('publishedAt') as number | undefined) ?? null,
+    })
+    const before = isNew ? null : place()
     const put = (name: string, value: unknown): boolean => {
       if (value === undefined || same(said.get(name), normal(value))) return false
       said.set(name, normal(value))
@@ -95,21 +174,40 @@ export class ContentModel {
     } else if (plain.includes('language')) versions.at(-1)!.language = of('language')
     if (numbers.length > 0) snapshots.push({ score: of('score'), metrics: of('metrics') ?? {}, observedAt })
 
-    const visible = plain.filter((field) => field !== 'extra_payload')
-    const tell = (type: string, version: number | null, fields: readonly string[]) =>
-      this.events.push({ identity, type, fields, observedAt, ingestedAt: nowMs, version })
-    if (isNew) tell('document.created', 1, [...text, ...visible, ...numbers])
-    else {
-      if (newVersion) tell('document.version.created', versions.length, [...text, ...visible])
-      if (numbers.length > 0) tell('document.metrics.updated', null, numbers)
-      const shown = plain.filter((field) => !['quality', 'extra_payload', 'facts'].includes(field))
-      if (reclassified) shown.push('classifications')
-      const seenOnly = String(shown) === 'observed_at' && (newVersion || numbers.length > 0)
-      if (shown.length > 0 && !seenOnly) tell('document.updated', null, shown)
-    }
+    const others = plain.filter((field) => !['quality', 'extra_payload'].includes(field))
+    const shown = others.filter((field) => field !== 'facts')
+    if (reclassified) shown.push('classifications')
+    const version = newVersion ? versions.length : null
+    const what = { identity, isNew, version, text, numbers, others, shown }
+    this.changes.push({ ...what, before, after: place(), observedAt, ingestedAt: nowMs })
     if (isNew) return 'created'
     return newVersion ? 'version_created' : numbers.length > 0 ? 'metrics_updated' : 'updated'
   }
+}
+
+function covers(entry: ScopeEntry, { dataset, platform, language, region, publishedAt }: ModelPlace): boolean {
+  const has = (list: readonly string[] | null, value: string | null) =>
+    list === null || (value !== null && list.includes(value))
+  const isTimed = entry.publishedFrom !== null || entry.publishedTo !== null
+  return (
+    has(entry.datasets, dataset) &&
+    has(entry.platforms, platform) &&
+    has(entry.languages, language) &&
+    has(entry.regions, region) &&
+    (!isTimed ||
+      (publishedAt !== null &&
+        publishedAt >= (entry.publishedFrom ?? Number.NEGATIVE_INFINITY) &&
+        publishedAt < (entry.publishedTo ?? Number.POSITIVE_INFINITY)))
+  )
+}
+
+function isReadable(field: string, fields: readonly FieldPermission[]): boolean {
+  if (field === 'title' || field === 'body') return fields.includes(field)
+  if (field === 'author') return fields.includes('author') || fields.includes('metadata')
+  if (['thumbnail_url', 'topics', 'tags'].includes(field)) return fields.includes('metadata')
+  if (field === 'facts' || field === 'classifications') return fields.includes('facts')
+  if (field === 'score' || field === 'metrics') return fields.includes('metrics')
+  return true
 }
 
 export const identityOf = (one: { datasetId: string; platform: string; externalId: string }): string =>
@@ -127,17 +225,18 @@ const fact: fc.Arbitrary<Fact> = fc.record({
   level: fc.constantFrom('document', 'version'),
   metadata: fc.constantFrom({ label_code: 'a' }, { label_code: 'b' }, { other: 1 }),
 })
-/** Most of what could be said is not, so that a document that says nothing new is met too. */
+/** Most values are absent, so that documents that change nothing are frequent too. */
 const oneOf = <T>(...values: T[]) =>
   fc.constantFrom<T | null | undefined>(...Array(2 * values.length + 3).fill(absent), null, ...values)
 
-/** A checked document, as a collector's request leaves it: with a title or a body. */
+/** A validated document, as a collector's request yields it: with a title or a body. */
 export const incoming: fc.Arbitrary<IncomingDocument> = fc
   .record({
     datasetId: fc.constantFrom('d1', 'd1', 'd2'),
     platform: fc.constantFrom('p1', 'p1', 'p2'),
     externalId: fc.constantFrom('1', '2', '3'),
     url: oneOf('https://a.example', 'https://b.example'),
+    thumbnailUrl: oneOf('https://a.example/a.png'),
     contentType: oneOf('article', 'post'),
     language: oneOf('en', 'de'),
     region: oneOf('GB'),
@@ -157,3 +256,19 @@ export const incoming: fc.Arbitrary<IncomingDocument> = fc
   })
   .map((one) => (one.title || one.body ? one : { ...one, body: 'B1' }))
   .map((one) => Object.fromEntries(Object.entries(one).filter(([, value]) => value !== absent)) as never)
+
+/** Entitlements of every kind, over the values of `incoming`. */
+export const anyScope: fc.Arbitrary<Scope> = fc
+  .array(
+    fc.record<ScopeEntry>({
+      datasets: fc.constantFrom(['d1'], ['d2'], ['d1', 'd2']),
+      platforms: fc.constantFrom(null, null, ['p1'], ['p2']),
+      languages: fc.constantFrom(null, null, ['en'], ['de'], ['en', 'de']),
+      regions: fc.constantFrom(null, null, ['GB'], ['FR']),
+      publishedFrom: fc.constantFrom(null, null, 1_000, 1_500),
+      publishedTo: fc.constantFrom(null, null, 2_000, 3_000),
+      fields: fc.oneof(fc.constant(fieldPermissions), fc.subarray([...fieldPermissions])),
+    }),
+    { minLength: 1, maxLength: 3 },
+  )
+  .map((entries) => ({ entries }))

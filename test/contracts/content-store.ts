@@ -3,14 +3,14 @@ import { suite, test } from 'node:test'
 import fc from 'fast-check'
 import { fieldPermissions, type Scope } from '../../src/access/scope.ts'
 import type { CatalogStore } from '../../src/catalog/catalog-store.ts'
-import { type ChangeLog, type ChangePage, eventTypes } from '../../src/changes/change-log.ts'
+import { type ChangeLog, type ChangePage, type EventType, eventTypes } from '../../src/changes/change-log.ts'
 import type { ExportSource } from '../../src/export/export-source.ts'
 import type { ContentStore, IncomingDocument, IngestResult } from '../../src/ingest/content-store.ts'
 import type { OperatorStore } from '../../src/operator/operator-store.ts'
-import { ContentModel, codesOf, identityOf, incoming } from './content-store-model.ts'
+import { anyScope, ContentModel, codesOf, identityOf, incoming } from './content-store-model.ts'
 import { checkExport } from './export-source.ts'
 
-/** A fresh, empty store with the ports that show what was written. */
+/** A fresh, empty store with the ports that read what was written. */
 export interface ContentFixture {
   readonly content: ContentStore
   readonly changes: ChangeLog
@@ -23,43 +23,33 @@ export interface ContentFixture {
 const startMs = Date.UTC(2026, 0)
 const everything = { limit: 100_000, scanMax: 1_000_000, eventTypes, ingestedFrom: null, ingestedTo: null }
 
-const open: Scope = {
-  entries: [
-    {
-      datasets: ['d1', 'd2'],
-      platforms: null,
-      languages: null,
-      regions: null,
-      publishedFrom: null,
-      publishedTo: null,
-      fields: fieldPermissions,
-    },
-  ],
-}
+const anything = { platforms: null, languages: null, regions: null, publishedFrom: null, publishedTo: null }
+
+export const openScope = (...datasets: readonly string[]): Scope => ({
+  entries: [{ ...anything, datasets, fields: fieldPermissions }],
+})
+const open = openScope('d1', 'd2')
 
 export const allEvents = async (changes: ChangeLog): Promise<readonly ReadEvent[]> =>
-  eventsOf(await changes.read({ ...everything, after: null, allowed: [{ datasets: ['d1', 'd2'], platforms: null }] }))
+  eventsOf(await changes.read({ ...everything, after: null, scope: open }))
 
 export type ReadEvent = ReturnType<typeof eventsOf>[number]
 
-/** The events of a page, read back from the text that consumers get. */
-export function eventsOf({ text, count }: ChangePage) {
-  const items: Record<string, unknown>[] = JSON.parse(`[${text}]`)
-  assert.equal(items.length, count)
-  return items.map((item) => ({
-    sequence: item.sequence as number,
-    eventId: item.event_id as string,
-    eventType: item.event_type as string,
-    datasetId: item.dataset_id as string,
-    platform: item.source_platform as string,
-    documentId: item.document_id as string,
-    versionId: (item.version_id as string | undefined) ?? null,
-    changedFields: item.changed_fields as string[],
-    occurredAt: Date.parse(item.occurred_at as string),
-    observedAt: Date.parse(item.observed_at as string),
-    ingestedAt: Date.parse(item.ingested_at as string),
+/** The events of a page, with their times as numbers. */
+export const eventsOf = ({ events }: ChangePage) =>
+  events.map((event) => ({
+    sequence: event.sequence,
+    eventId: event.event_id,
+    eventType: event.event_type,
+    datasetId: event.dataset_id,
+    platform: event.source_platform,
+    documentId: event.document_id,
+    versionId: event.version_id ?? null,
+    changedFields: event.changed_fields,
+    occurredAt: Date.parse(event.occurred_at),
+    observedAt: Date.parse(event.observed_at),
+    ingestedAt: Date.parse(event.ingested_at),
   }))
-}
 
 export async function makeDatasets(operator: OperatorStore): Promise<void> {
   for (const datasetId of ['d1', 'd2']) {
@@ -78,7 +68,32 @@ export const plain = (externalId: string, fields: Partial<IncomingDocument> = {}
   ...fields,
 })
 
-/** What every ContentStore does. `cases` is the number of random histories. */
+/** A reader that pages through the feed. */
+interface Reader {
+  readonly scope: Scope
+  readonly types: readonly EventType[]
+  readonly limit: number
+  readonly scanMax: number
+}
+const reader = fc.record<Reader>({
+  scope: anyScope,
+  types: fc.oneof(fc.constant(eventTypes), fc.subarray([...eventTypes], { minLength: 1 })),
+  limit: fc.constantFrom(1, 3, 100),
+  scanMax: fc.constantFrom(2, 1000),
+})
+
+async function eventsFor(changes: ChangeLog, { scope, types, limit, scanMax }: Reader): Promise<ReadEvent[]> {
+  const events: ReadEvent[] = []
+  const query = { scope, eventTypes: types, limit, scanMax, ingestedFrom: null, ingestedTo: null }
+  for (let after: number | null = null; ; ) {
+    const page: ChangePage = await changes.read({ ...query, after })
+    events.push(...eventsOf(page))
+    after = page.position
+    if (page.atEnd) return events
+  }
+}
+
+/** The contract of every ContentStore. `cases` is the number of random histories. */
 export function checkContentStore(name: string, openStore: () => Promise<ContentFixture>, cases: number): void {
   const using = async (work: (store: ContentFixture) => Promise<void>): Promise<void> => {
     const store = await openStore()
@@ -102,12 +117,21 @@ export function checkContentStore(name: string, openStore: () => Promise<Content
           fc.array(fc.tuple(fc.array(incoming, { minLength: 1, maxLength: 8 }), fc.integer({ min: -2, max: 5 })), {
             maxLength: 8,
           }),
-          (batches) => using((store) => checkHistory(store, batches, met)),
+          fc.array(reader, { maxLength: 5 }),
+          (batches, readers) => using((store) => checkHistory(store, batches, readers, met)),
         ),
-        // What is shrunk is opened again each time: fine in memory, a matter of minutes on disk.
+        // Shrinking opens a store for each try, which is fast in memory and takes minutes on disk.
         { numRuns: cases, endOnFailure: cases < 100 },
       )
-      for (const outcome of ['created', 'version_created', 'metrics_updated', 'updated', 'unchanged']) {
+      for (const outcome of [
+        'created',
+        'version_created',
+        'metrics_updated',
+        'updated',
+        'unchanged',
+        'left',
+        'hidden',
+      ]) {
         assert.ok(cases < 100 || (met[outcome] ?? 0) > 0, `${outcome} was never met`)
       }
     })
@@ -116,7 +140,7 @@ export function checkContentStore(name: string, openStore: () => Promise<Content
       fc.assert(
         fc.asyncProperty(fc.array(incoming, { minLength: 60, maxLength: 80 }), (batch) => {
           const many = batch.map((one, i) => ({ ...one, externalId: `${one.externalId}-${i % 40}` }))
-          return using((store) => checkHistory(store, [[many, 0]], {}))
+          return using((store) => checkHistory(store, [[many, 0]], [], {}))
         }),
         { numRuns: Math.ceil(cases / 20), endOnFailure: true },
       ))
@@ -213,6 +237,7 @@ export function checkContentStore(name: string, openStore: () => Promise<Content
 async function checkHistory(
   store: ContentFixture,
   batches: readonly (readonly [readonly IncomingDocument[], number])[],
+  readers: readonly Reader[],
   met: Record<string, number>,
 ): Promise<void> {
   const { content, changes, catalog } = store
@@ -240,6 +265,7 @@ async function checkHistory(
     const said = (field: string) => expected.said.get(field) ?? null
     for (const field of [
       'url',
+      'thumbnailUrl',
       'contentType',
       'language',
       'region',
@@ -255,6 +281,7 @@ async function checkHistory(
     assert.deepEqual(record!.classifications, codesOf(expected.facts))
     assert.equal(record!.score, said('score'))
     assert.equal(record!.observedAt, said('observedAt'))
+    assert.equal(record!.seenAt, expected.seenAt)
     assert.equal(record!.createdAt, expected.firstAt)
     assert.equal(record!.versionCount, expected.versions.length)
     const page = { before: null, limit: 1000 }
@@ -278,19 +305,28 @@ async function checkHistory(
     assert.equal(record!.snapshot?.snapshotId, snapshots.at(-1)?.snapshotId)
   }
   await checkExport(store, [...ids.values()])
-  const told = (await allEvents(changes)).map((event) => ({
-    identity: [...ids].find(([, id]) => id === event.documentId)![0],
-    type: event.eventType,
-    fields: event.changedFields,
-    observedAt: event.observedAt,
-    ingestedAt: event.ingestedAt,
-    versionId: event.versionId,
-  }))
-  assert.deepEqual(
-    told,
-    model.events.map(({ version, ...event }) => ({
+  const everyType = { scope: open, types: eventTypes, limit: 100_000, scanMax: 1_000_000 }
+  for (const reader of [everyType, ...readers]) {
+    const told = (await eventsFor(changes, reader)).map((event) => ({
+      identity: [...ids].find(([, id]) => id === event.documentId)![0],
+      type: event.eventType,
+      fields: event.changedFields,
+      observedAt: event.observedAt,
+      ingestedAt: event.ingestedAt,
+      versionId: event.versionId,
+    }))
+    const expected = model.events(reader.scope).map(({ version, ...event }) => ({
       ...event,
       versionId: version === null ? null : versionIds.get(event.identity)![version - 1],
-    })),
-  )
+    }))
+    assert.deepEqual(
+      told,
+      expected.filter(({ type }) => (reader.types as readonly string[]).includes(type)),
+      JSON.stringify(reader),
+    )
+    if (expected.length < model.changes.length) met.hidden = (met.hidden ?? 0) + 1
+    if (expected.some(({ fields }) => fields.length > 0 && fields.every((field) => field === 'language'))) {
+      met.left = (met.left ?? 0) + 1
+    }
+  }
 }

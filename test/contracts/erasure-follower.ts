@@ -3,11 +3,11 @@ import fc from 'fast-check'
 import { fieldPermissions } from '../../src/access/scope.ts'
 import { eventTypes } from '../../src/changes/change-log.ts'
 import type { ExportPosition } from '../../src/export/export-source.ts'
-import { firstIdAt, newId } from '../../src/ids.ts'
-import { eventsOf } from './content-store.ts'
+import { firstIdAt, newId } from '../../src/platform/ids.ts'
+import { eventsOf, openScope } from './content-store.ts'
 import type { ErasureFixture } from './erasure-store.ts'
 
-/** Everything happens to two datasets of a few documents; time goes on by a little or by much with each step. */
+/** All steps act on two datasets with a few documents. Each step advances the time a little or much. */
 export const followedStep = fc.record({
   waitMs: fc.constantFrom(1, 1, 200, 800),
   what: fc.oneof(
@@ -23,12 +23,12 @@ type Step = typeof followedStep extends fc.Arbitrary<infer T> ? T : never
 const startMs = Date.UTC(2026, 0)
 const datasets = ['d0', 'd1']
 const mark = (at: number) => ({ actor: 'test', at })
-/** What processes remember of a key may be so old. */
+/** The age that a process's cached rights of a key may reach. */
 const rememberedMs = 500
 
 /**
- * A consumer as docs/consumers.md has it, reading through ports, beside documents that come in and datasets that are erased
- * a few documents at a time. At the end its copy is what the store has.
+ * An application as described in docs/consumers.md, reading through ports, while documents arrive and datasets are
+ * erased a few documents at a time. At the end its copy equals the store.
  */
 export async function followed(store: ErasureFixture, steps: readonly Step[]): Promise<void> {
   const { access, catalog, changes, content, erasures, exportSource, operator } = store
@@ -77,10 +77,9 @@ export async function followed(store: ErasureFixture, steps: readonly Step[]): P
       exporting = atEnd ? null : { after }
       return false
     }
-    const allowed = [{ datasets, platforms: null }]
     const page = await changes.read({
       ...{ after: position, limit: most, scanMax: 1000, ingestedFrom: null, ingestedTo: null },
-      ...{ allowed, eventTypes },
+      ...{ scope: openScope(...datasets), eventTypes },
     })
     const ids = [...new Set(eventsOf(page).map(({ documentId }) => documentId))]
     const found = ids.length === 0 ? [] : await catalog.documents(ids, { snapshot: false })
@@ -90,7 +89,7 @@ export async function followed(store: ErasureFixture, steps: readonly Step[]): P
     position = page.position
     return ids.length === 0
   }
-  /** One step of each job, as the worker has them. */
+  /** One step of each job, as the worker makes them. */
   const work = async (most: number): Promise<void> => {
     for (const { erasureId, isHidden } of await erasures.unfinished()) {
       if (!isHidden) await erasures.hide(erasureId, most, now)
@@ -111,7 +110,7 @@ export async function followed(store: ErasureFixture, steps: readonly Step[]): P
       const datasetId = `d${what.erase}`
       const dataset = { datasetId, below: firstIdAt('doc', now + 1) }
       const owned = (await access.findKey('h'))!.owner
-      // One at a time takes a dataset out of sight.
+      // Only one job at a time can hide a dataset.
       if ('hiddenDatasets' in owned && owned.hiddenDatasets.includes(datasetId)) continue
       const erasureId = newId('ers', now)
       running.add(erasureId)

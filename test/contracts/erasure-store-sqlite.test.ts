@@ -6,7 +6,7 @@ async function inMemory(): Promise<ErasureFixture> {
   const { raw, db } = await openMemorySqlite()
   return {
     ...sqlStore(db),
-    // Every byte of the file that it would be.
+    // Every byte of the file that the database would be.
     dump: async () => Buffer.from(raw.serialize()).toString('latin1'),
     async close() {
       raw.close()

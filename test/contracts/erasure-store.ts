@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
 import type { AccessStore } from '../../src/access/access-store.ts'
@@ -7,16 +8,16 @@ import type { CatalogStore } from '../../src/catalog/catalog-store.ts'
 import type { ChangeLog } from '../../src/changes/change-log.ts'
 import { eventTypes } from '../../src/changes/change-log.ts'
 import type { ExportSource } from '../../src/export/export-source.ts'
-import { firstIdAt, idTimeMs, newId } from '../../src/ids.ts'
+import type { IndexSource } from '../../src/indexing/index-source.ts'
+import { prepareDocument } from '../../src/indexing/prepare-document.ts'
 import type { ContentStore, IncomingDocument } from '../../src/ingest/content-store.ts'
 import type { ErasureStore, Selection } from '../../src/operator/erasure-store.ts'
 import type { OperatorStore } from '../../src/operator/operator-store.ts'
-import type { IndexSource } from '../../src/search/index-source.ts'
-import { prepareDocument } from '../../src/search/prepare-document.ts'
-import { eventsOf } from './content-store.ts'
+import { firstIdAt, idTimeMs, newId } from '../../src/platform/ids.ts'
+import { eventsOf, openScope } from './content-store.ts'
 import { followed, followedStep } from './erasure-follower.ts'
 
-/** A fresh, empty store with the ports that fill it and look into it. */
+/** A fresh, empty store with the ports that fill it and read it. */
 export interface ErasureFixture {
   readonly erasures: ErasureStore
   readonly content: ContentStore
@@ -36,7 +37,7 @@ const startMs = Date.UTC(2026, 0)
 const mark = (at: number) => ({ actor: 'test', at })
 const profileId = 'profile'
 
-/** What one document is known by; small numbers, so that everything happens to the same ones. */
+/** The identity of one document. Small numbers, so that many steps affect the same documents. */
 const identity = fc.record({ dataset: fc.nat(1), platform: fc.nat(1), name: fc.nat(3) })
 type Identity = typeof identity extends fc.Arbitrary<infer T> ? T : never
 
@@ -56,7 +57,7 @@ const step = fc.oneof(
 interface ModelDocument {
   readonly documentId: string
   author: number
-  /** Of all its versions. */
+  /** The texts of all its versions. */
   readonly texts: string[]
 }
 
@@ -68,9 +69,9 @@ const plain = ({ dataset, platform, name }: Identity) => ({
 })
 
 /**
- * A walk through sending in, erasing, lifting, indexing and removing in any order, beside the plainest account of it: which
- * documents there are, with which texts, and which are refused. Removing is done a little at a time, as a process would
- * that is killed now and then; chunks and vectors are kept of documents as they were read some steps earlier.
+ * A random walk of sending, erasing, lifting, indexing and removing in any order, beside the plainest model: the
+ * documents that exist, their texts, and the documents that are refused. Removing runs in small portions, like a
+ * process that is killed now and then. Chunks and vectors are stored for documents that were read some steps earlier.
  */
 async function walk(store: ErasureFixture, steps: readonly (typeof step extends fc.Arbitrary<infer T> ? T : never)[]) {
   const { erasures, content, catalog, changes, operator, indexSource } = store
@@ -95,7 +96,7 @@ async function walk(store: ErasureFixture, steps: readonly (typeof step extends 
   const goneTexts = new Set<string>()
   const erasedIds: string[] = []
   const jobs: string[] = []
-  /** What an index has, and how far it is. */
+  /** The content of an index and its position. */
   const index = new Set<string>()
   let position = 0
   let read: Awaited<ReturnType<typeof indexSource.documentsAfter>> = []
@@ -126,7 +127,7 @@ async function walk(store: ErasureFixture, steps: readonly (typeof step extends 
     if (!isHidden) while (await erasures.hide(erasureId, 2, now));
     return (await erasures.erasure(erasureId))!.documents
   }
-  /** Keeps what was read before, however old it is, and reads on. */
+  /** Stores what was read before, however old it is, and reads on. */
   const feed = async (): Promise<void> => {
     for (const document of read) {
       const { changes: told, chunks } = await prepareDocument(document, async () => {})
@@ -148,7 +149,7 @@ async function walk(store: ErasureFixture, steps: readonly (typeof step extends 
     now += 1000
     if ('send' in one) {
       const key = keyOf(one.send)
-      // A text of its own: where it is found nobody else can have brought it.
+      // A unique text: wherever it is found, no other document can have brought it.
       const text = `text${number++}of${key.replaceAll(' ', '')}${'x'.repeat(20)}`
       const sent: IncomingDocument = {
         ...plain(one.send),
@@ -201,7 +202,7 @@ async function walk(store: ErasureFixture, steps: readonly (typeof step extends 
       takeAway(keys, true)
       const known = (await operator.datasets()).some((other) => other.datasetId === datasetId)
       assert.equal(known, !one.deletes)
-      // It may be made anew under the same id.
+      // The dataset may be created again under the same id.
       if (one.deletes)
         await operator.commit([{ kind: 'dataset.put', datasetId, name: 'again', description: null }], mark(now))
     } else if ('lift' in one) {
@@ -227,7 +228,7 @@ async function walk(store: ErasureFixture, steps: readonly (typeof step extends 
     )
   }
 
-  // To the end of everything.
+  // Runs all jobs to their end.
   for (const job of jobs) while (await erasures.remove(job, 2));
   for (const job of jobs) {
     for (let after: number | null = 0; after !== null; ) after = await erasures.forgetEvents(job, after, 3)
@@ -245,10 +246,13 @@ async function walk(store: ErasureFixture, steps: readonly (typeof step extends 
   }
   await indexSource.reportPurged('one', last, now)
   await indexSource.reportPurged('other', last - 1, now)
-  // One that says nothing any more is not waited for.
+  // An index copy that no longer reports is not waited for.
   if (jobs.length > 0 && last > 0) {
     const waiting = await Promise.all(jobs.map((job) => erasures.isPurged(job, now)))
     assert.ok(waiting.includes(false))
+    // A removed index copy is not waited for either.
+    await indexSource.reportRemoved('other')
+    for (const job of jobs) assert.equal(await erasures.isPurged(job, now), true)
   }
   for (const job of jobs) {
     assert.equal(await erasures.isPurged(job, now + 24 * 3600_000), true)
@@ -261,10 +265,9 @@ async function walk(store: ErasureFixture, steps: readonly (typeof step extends 
   for (const text of goneTexts) assert.ok(!left.includes(text), text)
   for (const { texts } of there.values()) for (const text of texts) assert.ok(left.includes(text), text)
   const everything = { after: null, limit: 100_000, scanMax: 1_000_000, ingestedFrom: null, ingestedTo: null }
-  const allowed = [{ datasets: ['d0', 'd1'], platforms: null }]
-  const page = await changes.read({ ...everything, allowed, eventTypes })
+  const page = await changes.read({ ...everything, scope: openScope('d0', 'd1'), eventTypes })
   const told = eventsOf(page).filter(({ eventType }) => eventType === 'document.erased')
-  // Of the past of what is erased the ids are left, and when the event itself was made, which its id says too.
+  // Past events of an erased document keep only ids and their own time, which the id contains too.
   for (const event of eventsOf(page)) {
     const isGone = erasedIds.includes(event.documentId)
     const { changedFields, occurredAt, observedAt, ingestedAt } = event
@@ -281,7 +284,7 @@ async function walk(store: ErasureFixture, steps: readonly (typeof step extends 
   assert.equal(told.length, erasedIds.length)
 }
 
-/** What every ErasureStore does. `cases` is the number of random histories. */
+/** The contract of every ErasureStore. `cases` is the number of random histories. */
 export function checkErasureStore(name: string, open: () => Promise<ErasureFixture>, cases: number): void {
   suite(`erasures: ${name}`, () => {
     test('whatever is sent in, erased and let in again: what is gone is gone, what is not is there', async () => {
@@ -354,7 +357,7 @@ export function checkErasureStore(name: string, open: () => Promise<ErasureFixtu
         assert.deepEqual(await erasures.overdue(startMs + 31 * day), [])
         assert.equal((await erasures.erasure('ers_1'))!.documents, 1)
         assert.deepEqual(await documentsIn(store, sent('old'), sent('young')), ['erased', 'unchanged'])
-        // Named without it, a dataset keeps what it has; null is for ever.
+        // Without the field, a dataset keeps its value. Null means forever.
         const put = { kind: 'dataset.put', datasetId: 'd', name: 'other', description: null } as const
         await operator.commit([put], mark(startMs))
         assert.equal((await erasures.overdue(startMs + 40 * day)).length, 1)
@@ -387,6 +390,72 @@ export function checkErasureStore(name: string, open: () => Promise<ErasureFixtu
         assert.equal(portions, 4)
         assert.deepEqual([await erasures.tombstones('ers_1'), await erasures.tombstones('ers_2')], [0, 1])
         assert.deepEqual(await documentsIn(store, a!, b!, c!, other!), ['created', 'created', 'created', 'erased'])
+      }))
+
+    test('a job is told in portions; a store that lacks it repeats it, refuses what never came back, and does so once', () =>
+      using(async (store) => {
+        const { catalog, changes, content, erasures, operator } = store
+        const results = await content.ingest(['a', 'b', 'c', 'd'].map(sent), startMs)
+        const ids = results.map((one) => ('documentId' in one ? one.documentId : ''))
+        // Another erasure of the same instance has made the secret. Part of this job's documents are removed.
+        await erasures.begin(
+          { erasureId: 'ers_1', selection: { documentIds: ids.slice(0, 3) }, ...request },
+          mark(startMs),
+        )
+        await erasures.remove('ers_1', 2)
+        assert.deepEqual(await erasures.hiddenAmong(['ers_1', 'ers_2']), ['ers_1'])
+        const first = await erasures.removal('ers_1', null, 2)
+        const second = await erasures.removal('ers_1', first.documents.at(-1)!.documentId, 2)
+        const told = [...first.documents, ...second.documents]
+        assert.deepEqual(
+          told.map(({ documentId }) => documentId),
+          ids.slice(0, 3).sort(),
+        )
+        assert.ok(told.every(({ tombstone }) => /^[0-9a-f]{64}$/.test(tombstone!)))
+        assert.deepEqual([first.actor, first.createdAt, first.keepTombstones], ['test', startMs, true])
+
+        const never = newId('doc')
+        const tombstone = createHmac('sha256', first.tombstoneSecret!).update('["d","p","never"]').digest('hex')
+        const lost = {
+          ...{ ...first, erasureId: 'ers_2', actor: 'Ada', createdAt: startMs + 5 },
+          documents: [
+            { documentId: ids[3]!, tombstone: told[0]!.tombstone },
+            { documentId: never, tombstone },
+          ],
+        }
+        const { documents: _, ...job } = lost
+        for (const again of [1, 1]) {
+          await erasures.eraseAgain(lost, startMs + 10)
+          assert.equal(await erasures.takeOver(job, { actor: 'record', at: startMs + 10 }), again)
+        }
+        assert.deepEqual(await catalog.documents([ids[3]!], { snapshot: false }), [])
+        assert.deepEqual(await erasures.hiddenAmong(['ers_1', 'ers_2']), ['ers_1', 'ers_2'])
+        const { status, documents, removed, createdAt } = (await erasures.erasure('ers_2'))!
+        assert.deepEqual([status, documents, removed, createdAt], ['running', 2, 1, startMs + 5])
+        await erasures.remove('ers_2', 10)
+        assert.equal((await erasures.erasure('ers_2'))!.removed, 2)
+        assert.deepEqual(await documentsIn(store, sent('d'), sent('never')), ['erased', 'erased'])
+        const page = await changes.read({
+          ...{ after: 0, limit: 100, scanMax: 1000, ingestedFrom: null, ingestedTo: null },
+          ...{ scope: openScope('d'), eventTypes },
+        })
+        const ofD = eventsOf(page).filter(({ documentId }) => documentId === ids[3])
+        assert.deepEqual(
+          ofD.map(({ eventType }) => eventType),
+          ['document.created', 'document.erased'],
+        )
+        const lines = (await operator.audit({ before: null, limit: 100 })).filter(({ target }) => target === 'ers_2')
+        const detail = { erasedBy: 'Ada', erasedAt: '2026-01-01T00:00:00.005Z', documents: 2, erasedAgain: 1 }
+        assert.deepEqual(
+          lines.map((line) => [line.action, line.actor, line.detail]),
+          [['erasure.replay', 'record', detail]],
+        )
+        // A tombstone made with a secret that this store does not have would never match.
+        await erasures.eraseAgain(
+          { ...lost, tombstoneSecret: 'other', documents: [{ documentId: newId('doc'), tombstone: 'x' }] },
+          startMs,
+        )
+        assert.equal(await erasures.tombstones('ers_2'), 2)
       }))
 
     for (const keepTombstones of [true, false]) {
@@ -432,6 +501,60 @@ export function checkErasureStore(name: string, open: () => Promise<ErasureFixtu
         assert.deepEqual(outcomes, ['erased', 'unchanged', 'unchanged'])
       }))
 
+    test('what is there is erased by a clock that is behind too, and what comes in meanwhile stays and is told', () =>
+      using(async (store) => {
+        const { changes, content, erasures } = store
+        const by = (id: string) => ({ ...sent(id), author: { external_author_id: 'a', nickname: 'a' } })
+        const ahead = startMs + 10 * day
+        await content.ingest([by('one'), by('two')], ahead)
+        const below = firstIdAt('doc', startMs + 1)
+        const author = { datasetId: 'd', platform: 'p', externalAuthorId: 'a', below }
+        assert.equal(await erasures.count({ author }), 2)
+        await erasures.begin({ erasureId: 'ers_1', selection: { author }, ...request }, mark(startMs))
+        while (await erasures.hide('ers_1', 1, startMs));
+        assert.equal((await erasures.erasure('ers_1'))!.documents, 2)
+        assert.equal(await erasures.count({ author }), 0)
+
+        await content.ingest([sent('three'), sent('four')], ahead)
+        const dataset = { datasetId: 'd', below }
+        assert.equal(await erasures.count({ dataset }), 2)
+        await erasures.begin({ erasureId: 'ers_2', selection: { dataset }, ...request }, mark(startMs))
+        assert.equal(await erasures.hide('ers_2', 1, startMs), true)
+        const [came] = await content.ingest([sent('later')], startMs + 10)
+        while (await erasures.hide('ers_2', 1, startMs + 20));
+        assert.equal((await erasures.erasure('ers_2'))!.documents, 2)
+        assert.equal(await erasures.count({ dataset }), 1)
+        while ((await erasures.tellArrivals('ers_2', 1, startMs + 10_000)) === 'more');
+        const created = eventsOf(
+          await changes.read({
+            ...{ after: 0, limit: 100, scanMax: 1000, ingestedFrom: null, ingestedTo: null },
+            ...{ scope: openScope('d'), eventTypes: ['document.created'] },
+          }),
+        )
+        const ofLater = created.filter((event) => 'documentId' in came! && event.documentId === came.documentId)
+        assert.equal(ofLater.length, 2)
+      }))
+
+    test('an erasure does not wait for an index that is known by a time that has not come yet', () =>
+      using(async ({ content, erasures, indexSource }) => {
+        const [document] = await content.ingest([sent('one')], startMs)
+        assert.ok('documentId' in document!)
+        const later = startMs + 10 * day
+        await indexSource.reportPurged('of the time before', 0, later)
+        const selection = { documentIds: [document.documentId] }
+        await erasures.begin({ erasureId: 'ers_1', selection, ...request }, mark(startMs))
+        await indexSource.reportPurged('of now', await indexSource.newestErasure(), startMs)
+        assert.equal(await erasures.isPurged('ers_1', startMs), false, 'it may still run')
+        assert.equal(await erasures.isPurged('ers_1', startMs + 120_000), true)
+
+        await content.ingest([sent('two')], later)
+        const dataset = { datasetId: 'd', below: firstIdAt('doc', later + 1) }
+        await erasures.begin({ erasureId: 'ers_2', selection: { dataset }, ...request }, mark(later))
+        while (await erasures.hide('ers_2', 10, later));
+        assert.equal(await erasures.tellArrivals('ers_2', 1, later), 'later')
+        assert.equal(await erasures.tellArrivals('ers_2', 1, startMs), 'done', 'the clock went back')
+      }))
+
     test('a dataset that is being erased is hidden, and what comes in meanwhile stays; one that is deleted takes nothing', () =>
       using(async (store) => {
         const { access, analysis, changes, content, erasures, operator } = store
@@ -475,7 +598,7 @@ export function checkErasureStore(name: string, open: () => Promise<ErasureFixtu
         const [came, told, ...others] = eventsOf(
           await changes.read({
             ...{ after: 0, limit: 100, scanMax: 1000, ingestedFrom: startMs + 10, ingestedTo: null },
-            ...{ allowed: [{ datasets: ['d'], platforms: null }], eventTypes: ['document.created'] },
+            ...{ scope: openScope('d'), eventTypes: ['document.created'] },
           }),
         )
         assert.deepEqual(others, [])

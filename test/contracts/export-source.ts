@@ -3,7 +3,7 @@ import { fieldPermissions, type Scope, type ScopeEntry } from '../../src/access/
 import type { CatalogStore } from '../../src/catalog/catalog-store.ts'
 import { documentAnswer, readableDocument } from '../../src/catalog/document-answer.ts'
 import type { ExportedVersions, ExportPosition, ExportSource } from '../../src/export/export-source.ts'
-import { formatOptionalTime, formatTime } from '../../src/time.ts'
+import { formatOptionalTime, formatTime } from '../../src/platform/time.ts'
 
 const entry = (fields: Partial<ScopeEntry>): ScopeEntry => ({
   datasets: ['d1', 'd2'],
@@ -35,7 +35,7 @@ const ways = scopes.flatMap((scope) =>
 )
 let checked = 0
 
-/** The lines of portions of any size, joined, are what the catalog says of each document by itself. Each time another way. */
+/** Portions of any size, joined, equal what the catalog says of each document. Sizes differ from run to run. */
 export async function checkExport(
   { exportSource, catalog }: { readonly exportSource: ExportSource; readonly catalog: CatalogStore },
   documentIds: readonly string[],
@@ -50,7 +50,7 @@ async function exported(source: ExportSource, scope: Scope, versions: ExportedVe
   const lines: unknown[] = []
   for (let after: ExportPosition | null = null; ; ) {
     const portion = await source.portion({ scope, after, versions, documentsMax })
-    const own = Buffer.from(portion.lines).toString().split('\n').slice(0, -1)
+    const own = portion.lines.split('\n').slice(0, -1)
     const documents = own.filter((line) => line.startsWith('{"type":"document"')).length
     assert.equal(portion.documents, documents)
     assert.ok(documents <= documentsMax)

@@ -1,22 +1,22 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import type {
   ApplyOutcome,
-  CountOutcome,
-  CountRequest,
   IndexBatch,
+  SearchIndex,
+  WithoutVectorOutcome,
+  WithoutVectorRequest,
+} from '../../src/indexing/fed-index.ts'
+import type {
   KeywordOutcome,
   KeywordRequest,
   ScoreOutcome,
   ScoreRequest,
-  SearchIndex,
   SimilarWordsOutcome,
   SimilarWordsRequest,
   ValuesOutcome,
   ValuesRequest,
   VectorOutcome,
   VectorRequest,
-  WithoutVectorOutcome,
-  WithoutVectorRequest,
 } from '../../src/search/search-index.ts'
 import { TermScratch } from '../../src/storage/segments/format/segment-builder.ts'
 import { Control } from '../../src/storage/segments/memory/control.ts'
@@ -34,11 +34,12 @@ export interface InProcessOptions {
   readonly sealChunks: number
   readonly segmentChunks: number
   readonly titleWeight?: number
-  readonly kernel?: 'simd' | 'plain'
+  /** The number of postings in a segment from which a search skips chunks by score upper bounds; by default always. */
+  readonly skipFrom?: number
   readonly arenaBytes?: number
 }
 
-/** The segments without their threads: the caller decides when background work is done, so a test can repeat itself. */
+/** The segments without their threads. The caller decides when background work is done, so a test is repeatable. */
 export class InProcessSegments implements SearchIndex {
   readonly isSound = true
   readonly #options: InProcessOptions
@@ -48,9 +49,9 @@ export class InProcessSegments implements SearchIndex {
   #reader!: IndexReader
   #order: MergeOrder | null = null
   #merged: MergeDone | null = null
-  /** Merges that took effect. */
+  /** The number of merges that took effect. */
   merges = 0
-  /** How many threads would share a search; here one reader does the parts one after the other. */
+  /** The number of threads that would share a search. Here one reader does the parts one after the other. */
   parts = 1
   /** No thread can be started for a merge. */
   refusesThreads = false
@@ -60,7 +61,7 @@ export class InProcessSegments implements SearchIndex {
     this.#open()
   }
 
-  /** Up to so many steps; a merge is made in one step and takes effect in a later one. */
+  /** Does up to this many steps. A merge is made in one step and takes effect in a later one. */
   tidy(steps: number): void {
     for (let i = 0; i < steps; i++) {
       if (this.#merged !== null) {
@@ -98,10 +99,6 @@ export class InProcessSegments implements SearchIndex {
 
   async score(request: ScoreRequest): Promise<ScoreOutcome> {
     return this.#ask({ call: 'score', request }) as ScoreOutcome
-  }
-
-  async count(request: CountRequest): Promise<CountOutcome> {
-    return this.#ask({ call: 'count', request }) as CountOutcome
   }
 
   async values(request: ValuesRequest): Promise<ValuesOutcome> {
@@ -152,7 +149,7 @@ export class InProcessSegments implements SearchIndex {
   }
 
   #open(): void {
-    const { path, sealChunks, segmentChunks, titleWeight = 3, kernel = 'simd' } = this.#options
+    const { path, sealChunks, segmentChunks, titleWeight = 3, skipFrom = 0 } = this.#options
     const shared = { control: new Control().buffer, dictionary: new TermDictionary().buffers }
     const list = new MessageChannel()
     this.#ports.push(list.port1)
@@ -160,7 +157,7 @@ export class InProcessSegments implements SearchIndex {
     this.#writer = new IndexWriter({
       path,
       analysis: '',
-      // Whoever has the lock is this thread too: to wait for it is in vain.
+      // The lock is held by this thread too, so waiting for it would be in vain.
       lockWaitMs: 0,
       shared,
       startMerge: (order) => {
@@ -174,7 +171,7 @@ export class InProcessSegments implements SearchIndex {
       arenaBytes: this.#options.arenaBytes ?? 4 * 2 ** 20,
     })
     this.#writer.admit(0, list.port1)
-    this.#reader = new IndexReader({ path, reader: 0, shared, writer: list.port2, titleWeight, kernel, siftFrom: 0 })
+    this.#reader = new IndexReader({ path, reader: 0, shared, writer: list.port2, titleWeight, skipFrom })
     this.#order = null
     this.#merged = null
   }

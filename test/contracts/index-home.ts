@@ -3,19 +3,22 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { beforeEach, suite, test } from 'node:test'
-import type { IndexHome } from '../../src/search/index-home.ts'
-import { noFilters, type SearchIndex } from '../../src/search/search-index.ts'
-import { everything, put, timeoutMs } from './index-under-test.ts'
+import type { SearchIndex } from '../../src/indexing/fed-index.ts'
+import type { IndexHome } from '../../src/indexing/index-home.ts'
+import { IndexUnderTest, listing, put } from './index-under-test.ts'
 
-/** An empty place for indexes. */
+/** An empty folder or cluster prefix for indexes. */
 export interface IndexHomeFixture {
-  /** The same place each time, as each process has it for itself; by rules `one` and of instance `a` when left out. */
+  /** The same location each time, as each process would open it. The default is rules `one` and instance `a`. */
   home(rules?: string, instance?: string): IndexHome
-  /** What node is started with to feed the next index of rules `one` and instance `a` for ever, saying each position when it is acknowledged. */
+  /**
+   * The arguments of a Node process that feeds the next index of rules `one` and instance `a` forever, and prints each
+   * position when it is acknowledged.
+   */
   readonly endlessRebuild: readonly string[]
 }
 
-/** Every batch is one document more. */
+/** Every batch adds one document. */
 const batchAt = (position: number) => ({ position, changes: [put(`d${position}`, ['word'])] })
 
 async function feed(index: SearchIndex, to: number): Promise<void> {
@@ -24,12 +27,13 @@ async function feed(index: SearchIndex, to: number): Promise<void> {
   }
 }
 
-/** How far the index is, which is also how many documents are found. */
+/** The position of the index, which is also the number of documents found. */
 async function fedTo(index: SearchIndex): Promise<number> {
   const { state, position } = await index.health()
   assert.equal(await index.position(), position)
-  const found = await index.count({ scope: everything, filters: noFilters, timeoutMs })
-  assert.deepEqual([state, found], ['ready', { outcome: 'found', documents: position, chunks: position }])
+  const values = position === 0 ? [] : [{ value: 'news', count: position }]
+  assert.deepEqual([state, await index.values(listing)], ['ready', { outcome: 'found', values, next: null }])
+  assert.equal((await new IndexUnderTest(index).find('word', { limit: 1 })).totalChunks, position)
   return position
 }
 
@@ -42,7 +46,7 @@ async function closing<T>(opened: Promise<SearchIndex>, work: (index: SearchInde
   }
 }
 
-/** What every IndexHome does. */
+/** The contract of every IndexHome. */
 export function checkIndexHome(name: string, makePlace: () => Promise<IndexHomeFixture>): void {
   suite(`index home: ${name}`, () => {
     let place: IndexHomeFixture
@@ -57,7 +61,7 @@ export function checkIndexHome(name: string, makePlace: () => Promise<IndexHomeF
       return closing(Promise.resolve(index), fedTo)
     }
 
-    /** Builds the next one, and gives what hands it over. */
+    /** Builds the next index. Returns the function that hands it over. */
     async function build(to: number, rules?: string): Promise<() => Promise<void>> {
       const { index, handOver } = await place.home(rules).openNext()
       await closing(Promise.resolve(index), (next) => feed(next, to))
@@ -70,10 +74,43 @@ export function checkIndexHome(name: string, makePlace: () => Promise<IndexHomeF
       assert.equal(await served(), 3)
     })
 
-    test('an index by other rules is not served, and not by its own rules again either', async () => {
+    test('an index by other rules is not served, and is there for its own version as it was, until it is removed', async () => {
       await serve(3)
+      assert.deepEqual(await place.home().otherVersions(), [])
       assert.equal(await served('two'), 0)
+      assert.equal(await served('one'), 3)
+      const home = place.home('two')
+      await closing(home.open(), async (index) => {
+        await feed(index, 2)
+        const [other, ...more] = await home.otherVersions()
+        assert.ok(other !== undefined && other.bytes > 0)
+        assert.deepEqual(more, [])
+        await home.removeVersion(other.version)
+        assert.deepEqual(await home.otherVersions(), [])
+        await feed(index, 4)
+        assert.equal(await fedTo(index), 4)
+      })
+      assert.deepEqual(await place.home('two').otherVersions(), [])
+      assert.equal(await served('two'), 4)
       assert.equal(await served('one'), 0)
+    })
+
+    test('one that takes the place of an index by other rules goes on where it was stopped, and is told of', async () => {
+      await serve(3)
+      await closing(place.home('two').open(), (index) => feed(index, 2))
+      assert.equal((await place.home('two').inspect())?.position, 2)
+      assert.equal(await place.home('two').position(), 2)
+      assert.equal((await place.home('one').inspect())?.position, 3)
+      await serve(5)
+      assert.equal(await served('two'), 2)
+      assert.equal((await place.home('two').otherVersions()).length, 1)
+      assert.equal(await served('one'), 5)
+    })
+
+    test('the versions of other instances are nobody else to remove', async () => {
+      await serve(3)
+      const other = place.home('two', 'b')
+      await closing(other.open(), async () => assert.deepEqual(await other.otherVersions(), []))
     })
 
     test('an index of another instance is not served, not gone on from, not told of, and not taken when handed over', async () => {
@@ -112,6 +149,27 @@ export function checkIndexHome(name: string, makePlace: () => Promise<IndexHomeF
         })
       })
       assert.equal(await served(), 3)
+    })
+
+    test('the next one can be removed where building it was stopped; the served one stays', async () => {
+      await serve(2)
+      assert.equal(await place.home().removeNext(), true)
+      const next = await place.home().openNext()
+      await feed(next.index, 5)
+      await next.index.close()
+      assert.equal(await place.home().removeNext(), true)
+      await assert.rejects(next.handOver(), /run tidemark reindex again/)
+      assert.equal(await served(), 2)
+      assert.equal(
+        await closing(
+          place
+            .home()
+            .openNext()
+            .then(({ index }) => index),
+          fedTo,
+        ),
+        0,
+      )
     })
 
     test('a server sees what was handed over, once; it searches the old one until it closes it', async () => {
@@ -182,9 +240,9 @@ export function checkIndexHome(name: string, makePlace: () => Promise<IndexHomeF
     test('a rebuild that was overtaken by another served index is not handed over', async () => {
       await serve(2)
       const handOver = await build(4)
-      assert.equal(await served('two'), 0)
+      assert.equal(await closing(place.home('one', 'b').open(), fedTo), 0)
       await assert.rejects(handOver(), /run tidemark reindex again/)
-      assert.equal(await served('two'), 0)
+      assert.equal(await closing(place.home('one', 'b').open(), fedTo), 0)
     })
 
     test('a rebuild that is killed leaves the served one as it was, and is gone on with', async () => {
@@ -192,7 +250,7 @@ export function checkIndexHome(name: string, makePlace: () => Promise<IndexHomeF
       const acknowledged = await rebuildUntilKilled(place.endlessRebuild)
       assert.equal((await place.home().inspect())?.position, 2)
       const found = await begun()
-      // The batch that was under way may be there or not; what was acknowledged is.
+      // The batch in progress may be there or not. Every acknowledged batch is.
       assert.ok(found === acknowledged || found === acknowledged + 1, `${found} after ${acknowledged}`)
       assert.equal(await served(), 2)
     })
@@ -217,7 +275,9 @@ export function checkIndexHome(name: string, makePlace: () => Promise<IndexHomeF
       await place.home().remove()
       await serve(3)
       await build(4)
+      assert.equal(await served('two'), 0)
       await place.home().remove()
+      assert.deepEqual(await place.home('two').otherVersions(), [])
       assert.equal(await place.home().inspect(), null)
       assert.equal(await begun(), 0)
       assert.equal(await served(), 0)

@@ -1,4 +1,5 @@
 import { sqlStore } from '../../src/storage/sql/sql-store.ts'
+import { casesOf } from '../support/cases.ts'
 import { checkIndexSource } from './index-source.ts'
 import { openMemorySqlite } from './memory-sqlite.ts'
 
@@ -16,5 +17,5 @@ checkIndexSource(
       },
     }
   },
-  30,
+  casesOf(30, 10),
 )

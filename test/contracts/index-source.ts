@@ -1,15 +1,17 @@
 import assert from 'node:assert/strict'
 import { after, beforeEach, suite, test } from 'node:test'
 import { fieldPermissions, type ScopeEntry } from '../../src/access/scope.ts'
+import type { IndexSource, SourceDocument } from '../../src/indexing/index-source.ts'
+import { prepareDocument } from '../../src/indexing/prepare-document.ts'
 import type { ContentStore, IncomingDocument } from '../../src/ingest/content-store.ts'
 import type { OperatorStore } from '../../src/operator/operator-store.ts'
-import type { ChunkRecord, IndexSource, SourceDocument } from '../../src/search/index-source.ts'
-import { prepareDocument } from '../../src/search/prepare-document.ts'
+import type { SearchSource } from '../../src/search/search-source.ts'
+import type { ChunkRecord } from '../../src/search/version-chunks.ts'
 import { walkTheWays } from './ways-to-vectors.ts'
 
 /** A fresh, empty store with the ports that fill it. */
 export interface IndexSourceFixture {
-  readonly source: IndexSource
+  readonly source: IndexSource & SearchSource
   readonly content: ContentStore
   readonly operator: OperatorStore
   close(): Promise<void>
@@ -27,7 +29,7 @@ const entry: ScopeEntry = {
   fields: fieldPermissions,
 }
 const everything = { entries: [entry] }
-/** Those that are there; what was erased is looked at elsewhere. */
+/** The existing documents only. Erased ones are tested elsewhere. */
 export const documentsAfter = async (
   source: IndexSource,
   ...asked: Parameters<IndexSource['documentsAfter']>
@@ -45,11 +47,11 @@ const profile = (profileId: string, isDefault: boolean) =>
     isDefault,
   }) as const
 
-/** What every IndexSource does. */
+/** The contract of every IndexSource. */
 export function checkIndexSource(name: string, openStore: () => Promise<IndexSourceFixture>, runs: number): void {
   suite(`index source: ${name}`, () => {
     let store: IndexSourceFixture
-    let source: IndexSource
+    let source: IndexSource & SearchSource
     let clockMs = startMs
 
     beforeEach(async () => {
@@ -68,7 +70,7 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
     })
     after(() => store.close())
 
-    /** Each call a minute after the last. */
+    /** Each call is a minute after the previous one. */
     async function send(externalId: string, fields: Partial<IncomingDocument> = {}): Promise<string> {
       clockMs += 60_000
       const document = { datasetId: 'd1', platform: 'p1', externalId, title: 'T', body: `Body of ${externalId}.` }
@@ -77,7 +79,7 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
       return result.documentId
     }
 
-    /** Chunks as indexing makes them, kept; one for each text here. */
+    /** Makes and stores chunks as indexing does; one for each text here. */
     async function keep(documents: readonly SourceDocument[]): Promise<ChunkRecord[]> {
       const chunks: ChunkRecord[] = []
       for (const document of documents) chunks.push(...(await prepareDocument(document, async () => {})).chunks)
@@ -259,7 +261,7 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
       assert.equal(ids.size, 6)
     })
 
-    /** What each chunk is, of the default profile or another. */
+    /** The state of each chunk, for the default profile or another. */
     async function states(ids: readonly string[], profileId = 'm'): Promise<string[]> {
       const waiting = new Set(await source.stillWaiting(profileId, ids))
       const made = new Set((await source.vectors(profileId, ids)).map(({ chunkId }) => chunkId))
@@ -305,7 +307,7 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
       const ids = idsOf(await keep(documents))
       await source.putVectors('m', ones(ids.slice(1)))
       await source.doneWaiting('m', ids)
-      // Of the second there is a vector by now: nothing is left to refuse.
+      // The second chunk has a vector by now, so there is nothing to refuse.
       await source.refuseVectors('m', ids)
       assert.deepEqual(await states(ids), ['', 'made'])
       assert.deepEqual(await source.vectorGaps(), { lost: 0, refused: 1 })
@@ -330,12 +332,12 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
       assert.deepEqual(await states(ids, 'old'), ['', '', '', ''])
       assert.equal(await source.chunkCount(), 3)
       assert.deepEqual(await source.vectorGaps(), { lost: 0, refused: 0 })
-      // An index that still has it may say that it lacks its vector.
+      // An index that still has the chunk may report that it lacks the vector.
       assert.equal(await source.awaitVectors('m', [before!.chunkId]), 0)
       assert.deepEqual(await states([before!.chunkId]), [''])
       assert.equal((await source.chunkTexts([before!.chunkId])).length, 1)
       assert.equal((await documentsAfter(source, 0, wide))[0]!.versions[0]!.vectors.length, 0)
-      // A profile that becomes the default asks nothing of it either; and it comes back when it is put again.
+      // A new default profile does not request it either. It returns when the chunk is put again.
       await store.operator.commit([profile('old', true)], mark)
       assert.deepEqual(await states(ids, 'old'), ['', 'waits', 'waits', 'waits'])
       await keep(documents)
@@ -370,7 +372,7 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
       const other = Float32Array.of(1, 2, 3)
       await source.putVectors('m', [{ chunkId: chunk!.chunkId, vector: other }])
       assert.deepEqual((await source.vectors('m', [chunk!.chunkId]))[0]!.vector, other)
-      // A profile that is not registered is not given out with the version.
+      // Vectors of an unregistered profile are not returned with the version.
       await source.putVectors('unknown', [{ chunkId: chunk!.chunkId, vector }])
       assert.equal((await documentsAfter(source, 0, wide))[0]!.versions[0]!.vectors.length, 1)
     })
@@ -405,11 +407,12 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
       const ids = idsOf(chunks)
       await source.putVectors('old', ones([ids[1]!]))
       await store.operator.commit([profile('old', true)], mark)
-      // Old versions too: searches can ask for them, and analysis can be of a time that is past.
+      // Includes old versions, because searches can request them and analysis can use an earlier cut-off.
       assert.deepEqual(await states(ids, 'old'), ['waits', 'made', 'waits', '', 'waits'])
       assert.deepEqual(await source.madeProfiles(), [{ profileId: 'old', languages: null }])
       assert.deepEqual(await source.vectorGaps(), { lost: 0, refused: 0 })
-      // What waits for the one before goes on waiting, for when it becomes the default again; what comes now does not.
+      // Chunks that wait for the former default go on waiting, in case it becomes the default again. New chunks do not
+      // wait for it.
       await send('d')
       const [late] = await keep(await documentsAfter(source, seen + 1, wide))
       assert.deepEqual([await states([late!.chunkId]), await states([late!.chunkId], 'old')], [[''], ['waits']])
@@ -459,7 +462,7 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
       )
       assert.equal((await source.backlog(await source.newestRevision())).waitingVectors, 5 + 3)
       assert.deepEqual(await source.vectorGaps(), { lost: 0, refused: 0 })
-      // An index that lacks the others asks in vain.
+      // Requests of an index that lacks the other vectors have no effect.
       assert.equal(await source.awaitVectors('old', ids), 0)
       await make(null)
       assert.deepEqual(
@@ -496,7 +499,7 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
       assert.deepEqual(await source.backlog(seen), { documents: 0, waitingVectors: 2, oldestAt: firstMs })
       await source.putVectors('m', ones(idsOf(chunks)))
       await source.doneWaiting('m', idsOf(chunks))
-      // Nobody makes vectors of a profile that is no longer the default.
+      // Vectors are not made for a profile that is no longer the default.
       assert.deepEqual(await source.backlog(seen), { documents: 0, waitingVectors: 0, oldestAt: null })
     })
 
@@ -536,8 +539,8 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
       assert.equal(texts.size, 2)
       const shown = await source.shownChunks(ids, false, everything)
       assert.equal(shown.length, 2)
-      for (const { document: columns, quality, details, ...text } of shown) {
-        assert.deepEqual([quality, details], [0.5, null])
+      for (const { document: columns, details, ...text } of shown) {
+        assert.equal(details, null)
         assert.deepEqual(text, texts.get(text.chunkId))
         const language = text.versionId === old.versionId ? 'en' : 'de'
         assert.deepEqual([columns.language, columns.datasetId, columns.platform], [language, 'd1', 'p1'])
@@ -578,7 +581,8 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
 
     test('what else is shown of a document: as it is now, one for each that is there', async () => {
       const author = { external_author_id: 'u1', nickname: 'Tern', biography: 'Long.', extra: { nickname: 'other' } }
-      await send('a', { url: 'https://example.com/a', language: 'fr', author, topics: ['x', 'y'], tags: ['z'] })
+      const addresses = { url: 'https://example.com/a', thumbnailUrl: 'https://example.com/a.png' }
+      await send('a', { ...addresses, language: 'fr', author, topics: ['x', 'y'], tags: ['z'] })
       await send('a', { title: 'Another', language: 'de' })
       await send('b', { author: { nickname: 'Nameless' } })
       await send('c')
@@ -594,7 +598,7 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
         [
           {
             externalId: 'a',
-            url: 'https://example.com/a',
+            ...addresses,
             author: { externalAuthorId: 'u1', nickname: 'Tern' },
             topics: ['x', 'y'],
             tags: ['z'],
@@ -603,15 +607,16 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
           {
             externalId: 'b',
             url: null,
+            thumbnailUrl: null,
             author: { externalAuthorId: null, nickname: 'Nameless' },
             topics: [],
             tags: [],
             language: null,
           },
-          { externalId: 'c', url: null, author: null, topics: [], tags: [], language: null },
+          { externalId: 'c', url: null, thumbnailUrl: null, author: null, topics: [], tags: [], language: null },
         ],
       )
-      // With a chunk of the earlier version too: the document is as it is now.
+      // Includes a chunk of the earlier version: the document has its current values.
       const all = (await keep(documents)).map(({ chunkId }) => chunkId)
       const languages = (await source.shownChunks(all, true, everything)).map(
         ({ details }) => `${details!.externalId} ${details!.language}`,

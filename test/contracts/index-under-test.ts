@@ -1,20 +1,18 @@
 import assert from 'node:assert/strict'
 import { fieldPermissions, type Scope, type ScopeEntry } from '../../src/access/scope.ts'
+import type { IndexChange, PutVersion, SearchIndex } from '../../src/indexing/fed-index.ts'
 import {
   type DocumentHit,
-  type IndexChange,
   type IndexedColumns,
   type KeywordRequest,
   noFilters,
-  type PutVersion,
   type SearchFilters,
-  type SearchIndex,
 } from '../../src/search/search-index.ts'
 import type { AnalysedField, Clause, ClauseKind, KeywordQuery } from '../../src/text/types.ts'
 
 export const timeoutMs = 30_000
 
-/** Plain words as a field: positions count up. */
+/** Plain words as a field; each word has its own position. */
 export function fieldOf(text: string): AnalysedField {
   const terms = text.split(' ').filter((word) => word !== '')
   return { terms, positions: terms.map((_, i) => i), length: terms.length }
@@ -58,6 +56,9 @@ export const entry: ScopeEntry = {
 }
 export const everything: Scope = { entries: [entry] }
 
+/** The number of documents found, by dataset. */
+export const listing = { scope: everything, field: 'dataset', prefix: '', after: null, limit: 100, timeoutMs } as const
+
 interface PutOptions {
   readonly title?: string
   readonly version?: string
@@ -86,7 +87,7 @@ export function put(documentId: string, bodies: readonly string[], options: PutO
 
 export const ids = (hits: readonly DocumentHit[]): string[] => hits.map((hit) => hit.documentId)
 
-/** The index under test, with the few calls that every example is made of. */
+/** The index under test, with the few calls that every example uses. */
 export class IndexUnderTest {
   readonly index: SearchIndex
   #position = 0
@@ -99,7 +100,7 @@ export class IndexUnderTest {
     assert.deepEqual(await this.index.apply({ position: ++this.#position, changes }), { outcome: 'applied' })
   }
 
-  /** Begins an example: nothing but these changes. */
+  /** Starts an example with only these changes. */
   async start(...changes: IndexChange[]): Promise<void> {
     await this.index.clear()
     this.#position = 0
@@ -128,7 +129,7 @@ export class IndexUnderTest {
     return ids((await this.find(text, request)).hits)
   }
 
-  /** By vectors of profile `p`. */
+  /** Searches by a vector of profile `p`. */
   async near(vector: number[], scope: Scope = everything, filters: SearchFilters = noFilters, topK = 10) {
     const page = await this.index.vector({ profileId: 'p', vector, scope, filters, topK, timeoutMs })
     assert.ok(page.outcome === 'found', JSON.stringify(page))

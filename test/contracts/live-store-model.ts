@@ -11,9 +11,9 @@ export interface LiveFixture {
   readonly live: LiveStore
   readonly content: ContentStore
   readonly operator: OperatorStore
-  /** Whether a call is a transaction of its own, so that calls may be made at once. */
+  /** Whether each call is a transaction of its own, so that calls may run at once. */
   readonly isolated: boolean
-  /** The same data, opened again as after a crash; the fixture itself where nothing can be opened twice. */
+  /** The same data, opened again as after a crash; the fixture itself if it cannot be opened twice. */
   reopen(): Promise<LiveFixture>
   close(): Promise<void>
 }
@@ -33,7 +33,7 @@ export const request = (fields: Partial<NewLiveQuery> = {}): NewLiveQuery => ({
   ...fields,
 })
 
-/** What the store must be, told a second time and as simply as can be: a clock and what each run is. */
+/** The expected state of the store, modelled as simply as possible: a clock and the state of each run. */
 interface ModelRun {
   readonly taskId: string
   readonly queryId: string
@@ -41,12 +41,12 @@ interface ModelRun {
   readonly maxItems: number
   state: RunState
   lease: { readonly leaseId: string; readonly collectorId: string; expiresAt: number } | null
-  /** Who ended it, for completions that come twice. */
+  /** The call that ended it, for repeated completions. */
   endedBy: { readonly leaseId: string; readonly event: 'succeed' | 'fail' } | null
   readonly items: Set<string>
 }
 
-/** Apart from those of the other tests, whose tasks may still be open. */
+/** Not the platforms of other tests, whose tasks may still be open. */
 export const modelPlatforms = ['model-rss', 'model-forum']
 
 export interface LiveModel {
@@ -61,14 +61,14 @@ export interface LiveSystem {
   fixture: LiveFixture
 }
 
-/** A step of the table, by its own words; anything else is a fault of the model. */
+/** A transition of the state table. Any other one is a fault of the model. */
 function go(run: ModelRun, event: RunEvent): void {
   const to = transitions[run.state][event]
   assert.ok(to !== undefined, `${run.state} has no ${event}`)
   run.state = to
 }
 
-/** What the clock does by itself. */
+/** The transitions that only time causes. */
 function pass(model: LiveModel): void {
   for (const run of model.runs.values()) {
     if (run.state !== 'pending' && run.state !== 'running') continue
@@ -80,7 +80,7 @@ function pass(model: LiveModel): void {
   }
 }
 
-/** Every stored run is what the model says it is, and its neighbours in time are steps of the table. */
+/** Every stored run equals the model, and its state changes follow the state table. */
 async function compare(model: LiveModel, { fixture }: LiveSystem): Promise<void> {
   for (const id of model.queries) {
     const shown = liveQueryAt((await fixture.live.find(model.application, id)) as LiveQuery, model.nowMs)
@@ -124,7 +124,7 @@ class Create extends Step {
   async act(model: LiveModel, { fixture }: LiveSystem): Promise<void> {
     const asked = { applicationId: model.application, platforms: this.#platforms, deadlineMs: this.#seconds * 1000 }
     const creation = await fixture.live.create(request(asked), model.nowMs)
-    // Nobody may have asked for tasks lately; that is for other tests.
+    // Perhaps no collector has polled lately. Other tests cover that.
     if (creation.kind !== 'created') return
     const { liveQueryId, deadlineAt, runs } = creation.liveQuery
     model.queries.push(liveQueryId)
@@ -158,7 +158,7 @@ class Lease extends Step {
       },
       model.nowMs,
     )
-    // Oldest first, and within one millisecond by id: ids made before and after a restart have no other order.
+    // Oldest first, and within one millisecond by id, because ids from before and after a restart have no other order.
     const expected = free.map(({ taskId }) => taskId).sort()
     assert.deepEqual(
       leased.map(({ taskId }) => taskId),
@@ -174,7 +174,7 @@ class Lease extends Step {
   }
 }
 
-/** A step that names a task and a lease, either of which may be anyone's. */
+/** A step that names a task and a lease. Either may belong to any collector. */
 abstract class Work extends Step {
   readonly #task: number
   readonly collector: string
@@ -310,7 +310,7 @@ class Cancel extends Step {
   }
   async act(model: LiveModel, { fixture }: LiveSystem): Promise<void> {
     const id = model.queries[this.#query % Math.max(1, model.queries.length)]
-    // Taken back is only what has just been made, never what time has ended.
+    // Only a live query that was just created is cancelled, never one that time has ended.
     const runs = [...model.runs.values()].filter(({ queryId }) => queryId === id)
     if (id === undefined || model.nowMs >= runs[0]!.deadlineAt) return
     await fixture.live.cancel(id, model.nowMs)

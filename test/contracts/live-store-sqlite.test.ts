@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import type { LiveStore } from '../../src/live/live-store.ts'
 import { sqlStore } from '../../src/storage/sql/sql-store.ts'
 import { openSqliteStore } from '../../src/storage/sqlite/open-sqlite-store.ts'
+import { casesOf } from '../support/cases.ts'
 import { checkLiveStore, makeCollectors } from './live-store.ts'
 import { type LiveFixture, request } from './live-store-model.ts'
 import { openMemorySqlite } from './memory-sqlite.ts'
@@ -50,7 +51,7 @@ test('two processes on one store hand out each task once, and one ends what the 
   await rm(folder, { recursive: true })
 })
 
-/** As an instance has it: a file, threads, and everything copied between them. */
+/** As in an instance: a file, threads, and all data copied between them. */
 async function onDisk(): Promise<LiveFixture> {
   const folder = await mkdtemp(join(tmpdir(), 'tidemark-live-'))
   const open = async (): Promise<LiveFixture> => {
@@ -73,5 +74,5 @@ async function onDisk(): Promise<LiveFixture> {
   return open()
 }
 
-checkLiveStore('sqlite, in memory', inMemory, 500)
+checkLiveStore('sqlite, in memory', inMemory, casesOf(500))
 checkLiveStore('sqlite, as opened by an instance', onDisk, 5)

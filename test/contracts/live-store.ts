@@ -17,7 +17,7 @@ import {
 
 const startMs = Date.UTC(2026, 0)
 
-/** Collectors `c1` to `c3`; the last may write to dataset d2 only. */
+/** Collectors `c1` to `c3`. The last may write to dataset d2 only. */
 export async function makeCollectors(operator: OperatorStore): Promise<void> {
   await makeDatasets(operator)
   for (const [collectorId, datasets] of [
@@ -32,7 +32,7 @@ export async function makeCollectors(operator: OperatorStore): Promise<void> {
   }
 }
 
-/** What every LiveStore does. `cases` is the number of random lives of live queries. */
+/** The contract of every LiveStore. `cases` is the number of random histories of live queries. */
 export function checkLiveStore(name: string, open: () => Promise<LiveFixture>, cases: number): void {
   suite(`live store: ${name}`, () => {
     let store: LiveFixture
@@ -48,7 +48,7 @@ export function checkLiveStore(name: string, open: () => Promise<LiveFixture>, c
       assert.equal(creation.kind, 'created')
       return (creation as { liveQuery: LiveQuery }).liveQuery
     }
-    /** Each test has an hour of its own, so that no lease or minute of another reaches into it. */
+    /** Each test has an hour of its own, so that no lease or minute of another test affects it. */
     let hour = 0
     const freshHour = (): number => startMs + ++hour * 3_600_000
 
@@ -102,7 +102,7 @@ export function checkLiveStore(name: string, open: () => Promise<LiveFixture>, c
         retryAfterSeconds: 5,
       })
       assert.equal((await store.live.create(first, now + 2000)).kind, 'known')
-      // Deadlines free a place whether or not a worker wrote them down.
+      // Deadlines free a slot whether or not a worker has recorded them.
       created(await store.live.create(request(limited), now + 11_000))
       assert.deepEqual(await store.live.create(request(limited), now + 20_000), {
         kind: 'too_fast',
@@ -130,7 +130,7 @@ export function checkLiveStore(name: string, open: () => Promise<LiveFixture>, c
         await states(true, now + 3),
         taskIds.map((id) => [id, 'running']),
       )
-      // Leases of 10 s and the deadline have passed, whether or not a worker wrote that down.
+      // Leases of 10 s and the deadline have passed, whether or not a worker has recorded that.
       assert.deepEqual(await states(true, now + 20_000), [[taskIds[0], 'pending']])
       assert.deepEqual(await states(false, now + 20_000), [
         [taskIds[0], 'pending'],
@@ -217,7 +217,7 @@ export function checkLiveStore(name: string, open: () => Promise<LiveFixture>, c
       assert.deepEqual(await store.live.deliver(claim, late, now + 10_001), { held: false, why: 'lease_lost' })
       const [later] = await store.content.ingest(late, now + 10_002)
       assert.equal((later as { outcome: string }).outcome, 'created')
-      // The same collector, another process: the id of the lease tells them apart.
+      // The same collector, another process: the lease id distinguishes them.
       const own = { ...claim, collectorId: 'c2', leaseId: mine!.leaseId }
       assert.deepEqual(await store.live.heartbeat(own, 1000, now + 10_003), { held: false, why: 'lease_lost' })
     })
@@ -272,7 +272,7 @@ export function checkLiveStore(name: string, open: () => Promise<LiveFixture>, c
           }
           steps += model.steps
           runs += model.runs.size
-          // Nobody comes any more: deadlines alone must end everything.
+          // No process works any more, so deadlines alone must end everything.
           const end = model.nowMs + 901_000
           while ((await store.live.settle(end, 3)) > 0);
           for (const id of model.queries) {

@@ -5,7 +5,7 @@ import { checkPlan } from './check-plan.ts'
 
 let migrated: Uint8Array | undefined
 
-/** A store in memory with nothing in it. It is migrated once and then copied, which takes a tenth of the time. */
+/** An empty store in memory. It is migrated once and then copied, which takes a tenth of the time. */
 export async function openMemorySqlite(): Promise<SqliteConnection> {
   if (migrated === undefined) {
     const { raw, db } = openSqlite(':memory:', false)
@@ -15,7 +15,7 @@ export async function openMemorySqlite(): Promise<SqliteConnection> {
   }
   const connection = openSqlite(':memory:', false)
   connection.raw.deserialize(migrated)
-  // It is another database, which has not heard of it.
+  // The copy is another database, in which the pragma is not set yet.
   connection.raw.exec('pragma secure_delete = on')
   const { raw } = connection
   const prepare = raw.prepare.bind(raw)

@@ -1,9 +1,11 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
 import { PostgresCopy } from '../../src/mirror/postgres-copy.ts'
 import { freshDatabase } from '../support/fresh-database.ts'
 import { inDatabase } from '../support/in-database.ts'
-import { checkMirrorCopy } from './mirror-copy.ts'
+import { checkMirrorCopy, documentNamed, everything } from './mirror-copy.ts'
 
-/** One database for all: to make one costs more than all else here. */
+/** One database for all tests, because creating one takes longer than all tests here. */
 let database: Promise<string> | undefined
 
 checkMirrorCopy(
@@ -18,3 +20,15 @@ checkMirrorCopy(
   },
   15,
 )
+
+test('a PostgreSQL copy that an older version made gets the columns that it lacks', async () => {
+  const { url } = await freshDatabase()
+  const place = { applicationId: 'a', entitlements: '', exportCursor: null, exportedThrough: '', changesCursor: 'c' }
+  await (await PostgresCopy.open(url)).close()
+  await inDatabase(url, 'alter table tidemark_mirror.document drop column thumbnail_url')
+  const copy = await PostgresCopy.open(url)
+  const document = documentNamed('doc_1', { thumbnail_url: 'https://a.example/a.png' })
+  await copy.save({ documents: [document], gone: [], place })
+  assert.deepEqual(await everything(copy, 10), [document])
+  await copy.close()
+})

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { ParquetCopy } from '../../src/mirror/parquet-copy.ts'
@@ -36,8 +36,8 @@ test('what is not a copy is left alone: a database, a folder with other files', 
   const theirs = new DatabaseSync(path)
   theirs.exec('create table document (id text)')
   theirs.close()
-  assert.throws(() => new SqliteCopy(path), /theirs\.sqlite cannot be a copy: it holds something else/)
-  await assert.rejects(ParquetCopy.open(folder), /cannot be a copy: it holds something else/)
+  assert.throws(() => new SqliteCopy(path), /theirs\.sqlite cannot be a copy: it holds other data/)
+  await assert.rejects(ParquetCopy.open(folder), /cannot be a copy: it holds other data/)
   const again = new DatabaseSync(path, { readOnly: true })
   assert.deepEqual(
     again
@@ -50,6 +50,28 @@ test('what is not a copy is left alone: a database, a folder with other files', 
   remove(folder)
 })
 
+test('a SQLite copy that an older version made gets the columns that it lacks', async () => {
+  const path = join(fresh(), 'copy.sqlite')
+  const before = new SqliteCopy(path)
+  await before.save({ documents: [documentNamed('doc_1')], gone: [], place })
+  await before.close()
+  const older = new DatabaseSync(path)
+  older.exec('alter table document drop column thumbnail_url')
+  older.close()
+  const copy = new SqliteCopy(path)
+  const thumbnail_url = 'https://a.example/a.png'
+  await copy.save({ documents: [documentNamed('doc_2', { thumbnail_url })], gone: [], place })
+  assert.deepEqual(
+    (await everything(copy, 10)).map((one) => [one.id, one.thumbnail_url]),
+    [
+      ['doc_1', null],
+      ['doc_2', thumbnail_url],
+    ],
+  )
+  await copy.close()
+  remove(dirname(path))
+})
+
 test('a Parquet step that was cut off at any point leaves the state before it or after it', async () => {
   const [folder, before, cut] = [fresh(), fresh(), fresh()]
   const copy = await ParquetCopy.open(folder)
@@ -60,7 +82,7 @@ test('a Parquet step that was cut off at any point leaves the state before it or
   await copy.save({ documents: second, gone: ['doc_5'], place: { ...place, changesCursor: 'd' } })
   const after = await everything(copy, 100)
   const isManifest = (name: string) => name === 'manifest.json'
-  /** Its files of both sides, and one that was being written. */
+  /** The files of both states, and one that was being written. */
   const stateOf = async (manifestOf: string) => {
     rmSync(cut, { recursive: true })
     for (const one of [before, folder]) cpSync(one, cut, { recursive: true })

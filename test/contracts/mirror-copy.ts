@@ -26,7 +26,7 @@ export const documentNamed = (id: string, fields: Readonly<Record<string, unknow
       source_platform: 'rss',
       external_id: `of ${id}`,
       status: 'active',
-      published_at: '1000-01-01T00:00:00.001Z',
+      published_at: '0001-01-01T00:00:00.000Z',
       created_at: '2026-11-16T20:00:00.000Z',
       observed_at: '9999-12-31T23:59:59.999Z',
       author: { nickname: 'Zoë', extra: 1.5, external_author_id: null },
@@ -38,12 +38,12 @@ export const documentNamed = (id: string, fields: Readonly<Record<string, unknow
     { version_id: `ver_${id}`, title: 'T', body: 'Line one\nLine two \\ "quoted" 🌊' },
   )
 
-/** What every kind of copy does. */
+/** The contract of every kind of copy. */
 export function checkMirrorCopy(name: string, make: () => Promise<CopyUnderTest>, runs: number): void {
   suite(`a mirror's copy: ${name}`, () => {
     const ids = Array.from({ length: 12 }, (_, i) => `doc_${String(i).padStart(2, '0')}`)
     const id = fc.constantFrom(...ids)
-    // A name that the writer of Parquet takes for the prototype; what is told of an author has other names.
+    // Excludes a name that the Parquet writer mistakes for the prototype. Real author fields have other names.
     const name = fc.string().filter((one) => one !== '__proto__')
     const document = fc.record({
       id,
@@ -52,7 +52,7 @@ export function checkMirrorCopy(name: string, make: () => Promise<CopyUnderTest>
       score: fc.option(fc.integer()),
       author: fc.option(fc.dictionary(name, fc.oneof(fc.integer(), fc.string(), fc.boolean()))),
       published_at: fc.option(
-        fc.date({ min: new Date('1000-01-01'), max: new Date('9999-12-31'), noInvalidDate: true }),
+        fc.date({ min: new Date('0001-01-01'), max: new Date('9999-12-31'), noInvalidDate: true }),
       ),
     })
     const step = fc.record({
@@ -110,7 +110,7 @@ export function checkMirrorCopy(name: string, make: () => Promise<CopyUnderTest>
         const save = (copy: Copy, one: string) =>
           copy.save({ documents: [documentNamed(one)], gone: [], place: place(one) })
         await save(first, 'doc_1')
-        await assert.rejects(save(second, 'doc_2'), /another mirror keeps this copy/)
+        await assert.rejects(save(second, 'doc_2'), /another mirror writes to this copy/)
         await save(first, 'doc_3')
         const third = await kept.open()
         assert.deepEqual(await third.place(), place('doc_3'))

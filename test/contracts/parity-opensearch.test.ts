@@ -6,15 +6,10 @@ import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import fc from 'fast-check'
 import type { Scope } from '../../src/access/scope.ts'
-import { derivedId } from '../../src/ids.ts'
-import { prepareDocument } from '../../src/search/prepare-document.ts'
-import {
-  type DocumentHit,
-  type IndexChange,
-  type KeywordPage,
-  noFilters,
-  type SearchIndex,
-} from '../../src/search/search-index.ts'
+import type { IndexChange, SearchIndex } from '../../src/indexing/fed-index.ts'
+import { prepareDocument } from '../../src/indexing/prepare-document.ts'
+import { derivedId } from '../../src/platform/ids.ts'
+import { type DocumentHit, type KeywordPage, noFilters } from '../../src/search/search-index.ts'
 import { OpenSearchHome } from '../../src/storage/opensearch/opensearch-home.ts'
 import { parseQuery } from '../../src/text/parse-query.ts'
 import { openSearchNodes, patience, withoutOpenSearch } from '../support/opensearch-nodes.ts'
@@ -24,8 +19,8 @@ import { entry, timeoutMs } from './index-under-test.ts'
 import { isSameFloat } from './same-answers.ts'
 
 /**
- * The cluster ranks as the embedded index does: the same texts, prepared and asked by the product's own rules, in both. The
- * seeds are fixed, so that it is the same content every time.
+ * The cluster ranks like the embedded index: both get the same texts and queries, prepared by the product's own rules.
+ * The seeds are fixed, so that the content is the same in every run.
  */
 const seed = 17
 const documentCount = 500
@@ -37,7 +32,7 @@ const datasets = ['d0', 'd1', 'd2', 'd3']
 const evenly = (min: number, max: number) =>
   fc.noBias(fc.integer({ min: 0, max: 1_000_000 }).map((step) => min + ((max - min) * step) / 1_000_000))
 
-/** Words that are bent as English ones, a few of them frequent and most rare. */
+/** Words that are inflected like English ones, a few frequent and most rare. */
 const stems = fc.sample(fc.stringMatching(/^[bcdfglmnprt][aeiou][bcdfglmnprt][aeiou][bdgkmnpt]$/), {
   numRuns: 400,
   seed,
@@ -47,11 +42,11 @@ const word = fc
   .map(([place, ending]) => `${stems[Math.floor(place ** 3 * (stems.length - 1))]}${ending}`)
 const wordsOf = (minLength: number, maxLength: number) =>
   fc.array(word, { minLength, maxLength }).map((words) => words.join(' '))
-/** None is as near as another: which of such are the last of a list is not promised. */
+/** No two vectors are equally near, because the order of equally near ones at the end of a list is not guaranteed. */
 const component = evenly(-1, 1)
 const vector = fc.array(component, { minLength: dimensions, maxLength: dimensions })
 
-/** Some bodies are long enough to be several chunks. */
+/** Some bodies are long enough for several chunks. */
 const documents = fc.sample(
   fc.record({
     dataset: fc.constantFrom(...datasets),
@@ -83,7 +78,7 @@ const queries = fc.sample(
   { numRuns: queryCount, seed },
 )
 
-/** Texts and queries that somebody could take for a command: syntax of queries and scripts, signs, letters of all kinds. */
+/** Texts and queries that could be mistaken for commands: query syntax, scripts, symbols, letters of all kinds. */
 const oddTexts = [
   {
     title: 'C++ and C#',
@@ -193,7 +188,7 @@ suite('ranking in the cluster and in the embedded index', {
   }
 })
 
-/** The documents that were found, embedded and in the cluster. */
+/** The documents found by the embedded index and by the cluster. */
 type Pair = readonly [string[], string[]]
 
 function assertSameRanking(pairs: readonly Pair[]): void {

@@ -5,12 +5,12 @@ import { freshStoreDatabase } from '../support/fresh-database.ts'
 
 interface PostgresFixture extends Store {
   readonly url: string
-  /** Another process would have it so: connections of its own to the same database. */
+  /** As another process would open it: its own connections to the same database. */
   reopen(): Promise<PostgresFixture>
   close(): Promise<void>
 }
 
-/** What a suite did not close itself. */
+/** Stores that a suite did not close itself. */
 const left = new Set<() => Promise<void>>()
 after(async () => {
   for (const close of left) await close()
@@ -40,6 +40,8 @@ export async function openPostgres(): Promise<PostgresFixture> {
       analysis: store.analysis,
       exportSource: store.exportSource,
       erasures: store.erasures,
+      history: store.history,
+      clock: store.clock,
       async reopen() {
         left.delete(closeAll)
         await close()

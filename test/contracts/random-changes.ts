@@ -1,19 +1,19 @@
 import fc from 'fast-check'
 import { fieldPermissions, type Scope } from '../../src/access/scope.ts'
-import { documentStatuses } from '../../src/ingest/content-store.ts'
+import { documentStatuses } from '../../src/document/fields.ts'
+import type { IndexChange } from '../../src/indexing/fed-index.ts'
+import { timeBuckets } from '../../src/platform/time-buckets.ts'
 import { facetFields } from '../../src/search/facets.ts'
 import {
   type CatalogConditions,
   type FacetsRequest,
-  type IndexChange,
   type IndexedColumns,
   keywordOrders,
   type SearchFilters,
 } from '../../src/search/search-index.ts'
 import type { AnalysedField, Clause, KeywordQuery, LooseMatch } from '../../src/text/types.ts'
-import { timeBuckets } from '../../src/time-buckets.ts'
 
-/** Random content of a small world: few words, few documents, few values, so that everything meets everything. */
+/** Random content of a small world: few words, few documents, few values, so that every combination occurs. */
 export const words = ['a', 'b', 'c', 'd', 'e', 'f', 'ü', '漢']
 const datasets = ['d1', 'd2', 'd3']
 const platforms = ['p1', 'p2']
@@ -29,7 +29,7 @@ export const profiles = [
 const word = fc.constantFrom(...words)
 const time = fc.integer({ min: 0, max: 9 })
 
-/** Mostly one term a position; sometimes two share one, sometimes a position stays empty. */
+/** Mostly one term for each position; sometimes two share one, sometimes a position stays empty. */
 export const field: fc.Arbitrary<AnalysedField> = fc
   .array(fc.tuple(word, fc.constantFrom(1, 1, 1, 1, 0, 2, 9)), { maxLength: 12 })
   .map((tokens) => {
@@ -44,7 +44,7 @@ export const field: fc.Arbitrary<AnalysedField> = fc
 const repeated: fc.Arbitrary<AnalysedField> = fc.tuple(word, fc.integer({ min: 60, max: 80 })).map(([term, times]) => ({
   terms: Array.from({ length: times }, () => term),
   positions: Array.from({ length: times }, (_, i) => i),
-  // Some longer than an index may reckon with.
+  // Some lengths are beyond what an index may expect.
   length: times % 4 === 0 ? 70_000 : times,
 }))
 
@@ -102,7 +102,7 @@ export const change: fc.Arbitrary<IndexChange> = documentId.chain((document) => 
             { maxLength: 3 },
           ),
         )
-        // The first in the text is not always the first by id.
+        // The first chunk in the text is not always the first by id.
         .map(([first, chunks]) => chunks.map((chunk, i) => ({ chunkId: `${versionId}c${(first + i) % 3}`, ...chunk }))),
     }),
   )
@@ -172,7 +172,7 @@ export const filters: fc.Arbitrary<SearchFilters> = fc.record({
   includeNonCurrent: fc.boolean(),
 })
 
-/** A value that nobody has, too. */
+/** Includes a value that no document has. */
 const wanted = seldom(fc.subarray([...topics, 'nobody']))
 
 export const conditions: fc.Arbitrary<CatalogConditions> = fc.record({

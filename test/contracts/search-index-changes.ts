@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { newId } from '../../src/ids.ts'
-import { chunksOf } from '../../src/search/prepare-document.ts'
-import { preparePortion } from '../../src/search/prepare-portion.ts'
-import { changesOf } from '../../src/search/read-packed.ts'
+import { preparePortion } from '../../src/indexing/prepare-portion.ts'
+import { changesOf } from '../../src/indexing/read-packed.ts'
+import { newId } from '../../src/platform/ids.ts'
 import { noFilters } from '../../src/search/search-index.ts'
-import { columns, everything, type IndexUnderTest, ids, put } from './index-under-test.ts'
+import { chunksOf } from '../../src/search/version-chunks.ts'
+import { columns, everything, type IndexUnderTest, ids, listing, put } from './index-under-test.ts'
 
 /** How changes take effect. */
 export function changesExamples(it: () => IndexUnderTest): void {
@@ -139,6 +139,6 @@ export function changesExamples(it: () => IndexUnderTest): void {
     assert.deepEqual(await it().index.vector({ ...late, profileId: 'p', vector: [1, 1], topK: 1 }), {
       outcome: 'timed_out',
     })
-    assert.deepEqual(await it().index.count(late), { outcome: 'timed_out' })
+    assert.deepEqual(await it().index.values({ ...listing, timeoutMs: -1 }), { outcome: 'timed_out' })
   })
 }

@@ -22,7 +22,7 @@ const noConditions: CatalogConditions = {
 }
 const day = 86_400_000
 
-/** What is decided by document: conditions, order, counts, and the values that there are. */
+/** Decisions by document: conditions, order, counts, and the existing values. */
 export function countsExamples(it: () => IndexUnderTest): void {
   const counts = async (of: readonly Facet[], request: Partial<KeywordRequest> = {}, limit = 100) => {
     const { facets } = await it().find('word', { ...request, facets: { of, limit } })
@@ -69,7 +69,7 @@ export function countsExamples(it: () => IndexUnderTest): void {
       put('b', ['word'], { columns: { publishedAt: null, score: -3 } }),
       put('e', ['word', 'word word'], { columns: { publishedAt: 10, score: 7 } }),
       put('d', ['word'], { columns: { publishedAt: null, score: null } }),
-      put('f', ['word'], { columns: { publishedAt: -20, score: 0 } }),
+      put('f', ['word'], { columns: { publishedAt: Date.parse('0001-01-01T00:00:00Z'), score: 0 } }),
     )
     const expected: Record<Exclude<KeywordOrder, 'relevance'>, string> = {
       published_at: 'faecbd',
@@ -85,7 +85,7 @@ export function countsExamples(it: () => IndexUnderTest): void {
         for (let after: KeywordRequest['after'] = null; ; ) {
           const page = await it().find('word', { order, limit, after })
           found += ids(page.hits).join('')
-          // What was found, and how well, does not depend on the order.
+          // The hits and their scores do not depend on the order.
           for (const hit of page.hits) assert.deepEqual(hit, scores.get(hit.documentId))
           assert.equal(page.totalChunks, 7)
           after = page.next
@@ -141,7 +141,7 @@ export function countsExamples(it: () => IndexUnderTest): void {
       put('d4', ['word'], at('1969-12-31T12:00:00Z')),
       put('d5', ['word'], at('0001-01-01T00:00:00Z')),
       put('d6', ['word'], { columns: { publishedAt: null } }),
-      // No calendar has it, and nothing breaks.
+      // A time outside of any calendar must not break anything.
       put('d7', ['word'], { columns: { publishedAt: 1e200 } }),
     )
     assert.deepEqual(await counts([{ published_at: 'day' }, { published_at: 'week' }, { published_at: 'month' }]), [
@@ -164,7 +164,7 @@ export function countsExamples(it: () => IndexUnderTest): void {
     assert.deepEqual(await it().found('word', { order: '-score' }), ['d1', 'd2'])
     assert.deepEqual(await it().found('word', { conditions: { ...noConditions, topics: ['old'] } }), [])
     assert.deepEqual((await values({})).values, [{ value: 'new', count: 1 }])
-    // An earlier version has what its document has now; a retired one takes nothing with it.
+    // An earlier version has the current values of its document. A retired one changes nothing.
     await it().apply(put('d1', ['word word'], { version: 'd1 v2', columns: { ...changed, topics: ['newer'] } }))
     assert.deepEqual(await counts(of, { filters: { ...noFilters, includeNonCurrent: true } }), [
       ['newer 1'],

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { KeywordPosition, KeywordRequest } from '../../src/search/search-index.ts'
 import { type IndexUnderTest, ids, put, queryOf } from './index-under-test.ts'
 
-/** What keyword search finds, in which order, and how it is paged. */
+/** Keyword search: its matches, their order and paging. */
 export function keywordExamples(it: () => IndexUnderTest): void {
   test('an empty index finds nothing and is healthy', async () => {
     assert.deepEqual(await it().find('word'), { outcome: 'found', hits: [], totalChunks: 0, next: null })
@@ -123,7 +123,7 @@ export function keywordExamples(it: () => IndexUnderTest): void {
       const { hits, next, statistics } = await it().find('pick', { limit: 4, ...from })
       paged.push(...ids(hits))
       from = { after: next, statistics }
-      // One that matches and comes first, others that do not match.
+      // One document that matches and sorts first; others that do not match.
       if (page % 2 === 0) await it().apply(put(`a${page}`, ['pick pick pick pick']))
       else await it().apply(put(`x${page}`, ['other words']), put(`y${page}`, ['some more']))
     }

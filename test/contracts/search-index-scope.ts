@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Scope, ScopeEntry } from '../../src/access/scope.ts'
-import { type IndexChange, noFilters, type SearchFilters, type VersionColumns } from '../../src/search/search-index.ts'
-import { columns, entry, type IndexUnderTest, ids, put, timeoutMs } from './index-under-test.ts'
+import type { IndexChange } from '../../src/indexing/fed-index.ts'
+import { noFilters, type SearchFilters, type VersionColumns } from '../../src/search/search-index.ts'
+import { columns, entry, type IndexUnderTest, ids, listing, put, timeoutMs } from './index-under-test.ts'
 
 const retired = ({ documentId }: IndexChange): IndexChange => ({ kind: 'retire_document', documentId })
 
-/** What scope and filters let through. */
+/** The documents that scope and filters let through. */
 export function scopeExamples(it: () => IndexUnderTest): void {
   test('scope: entries are a union, each matched in everything', async () => {
     await it().start(
@@ -23,10 +24,11 @@ export function scopeExamples(it: () => IndexUnderTest): void {
     assert.deepEqual(await it().found('word', { scope: { entries } }), ['d1', 'd3'])
     assert.deepEqual(await it().found('word', { scope: { entries: [] } }), [])
     assert.equal((await it().find('word', { scope: { entries } })).totalChunks, 2)
-    assert.deepEqual(await it().index.count({ scope: { entries }, filters: noFilters, timeoutMs }), {
+    const values = ['blogs', 'news'].map((value) => ({ value, count: 1 }))
+    assert.deepEqual(await it().index.values({ ...listing, scope: { entries } }), {
       outcome: 'found',
-      documents: 2,
-      chunks: 2,
+      values,
+      next: null,
     })
   })
 
@@ -146,8 +148,8 @@ export function scopeExamples(it: () => IndexUnderTest): void {
         return [
           await it().index.keyword(request),
           await it().index.keyword({ ...request, limit: 1 }),
-          await it().index.score({ documentIds, query, vector: null, scope, filters: noFilters, timeoutMs }),
-          await it().index.count({ scope, filters: noFilters, timeoutMs }),
+          await it().index.score({ documentIds, query, vectors: [], scope, filters: noFilters, timeoutMs }),
+          await it().index.values({ ...listing, scope }),
         ]
       }
       const texts = ['sea', 'sea shore', '+sea +land', '"sea_land"', 'sea|wind -sand']
@@ -167,7 +169,7 @@ export function scopeExamples(it: () => IndexUnderTest): void {
       [found.totalChunks, found.hits.map(({ chunkId, otherChunks }) => [chunkId, otherChunks])],
       [1, [['d1 v1 2', []]]],
     )
-    // Written anew with other columns, it is still the first.
+    // Written again with other columns, it is still the first chunk.
     await it().apply({ kind: 'set_columns', documentId: 'd1', columns: { ...columns, region: null } })
     assert.deepEqual(await it().find('shore', only('title')), found)
     assert.equal((await it().find('shore', only('title', 'body'))).totalChunks, 3)

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Scope } from '../../src/access/scope.ts'
-import { type DocumentColumns, noFilters, type SearchFilters } from '../../src/search/search-index.ts'
+import type { DocumentColumns } from '../../src/indexing/fed-index.ts'
+import { noFilters, type SearchFilters } from '../../src/search/search-index.ts'
 import { columns, entry, everything, type IndexUnderTest, ids, put, queryOf, timeoutMs } from './index-under-test.ts'
 
 /** Search by vectors, and scores of given documents. */
@@ -83,14 +84,14 @@ export function vectorsExamples(it: () => IndexUnderTest): void {
       ...numbered(198).map((name) => has(name)),
       lacks('lacks 1'),
       lacks('lacks 2'),
-      // Neither empty bodies nor what cannot be seen counts, on either side.
+      // Neither empty bodies nor invisible ones count, on either side.
       put('title', [''], { title: 'word' }),
       ...numbered(20).map((name) => lacks(`hidden ${name}`, { datasetId: 'hidden' })),
     )
     assert.equal(await pending(), false)
     await it().apply(lacks('lacks 3'))
     assert.equal(await pending(), true)
-    // By filters too, by a time, and by what of a document can be read.
+    // Also by filters, by a time, and by the readable fields of a document.
     const at = (publishedFrom: number) => ({ ...noFilters, publishedFrom })
     await it().apply(has('later', { publishedAt: 2000 }), lacks('lacks 3', { publishedAt: 2000 }))
     assert.deepEqual([await pending(everything, at(1500)), await pending(everything, at(2500))], [true, false])
@@ -157,7 +158,7 @@ export function vectorsExamples(it: () => IndexUnderTest): void {
     const outcome = await it().index.score({
       documentIds: ['d2', 'd1', 'd3', 'd9'],
       query: queryOf('word'),
-      vector: { profileId: 'p', vector: [1, 0] },
+      vectors: [{ profileId: 'p', vector: [1, 0], filters: noFilters }],
       scope: everything,
       filters: noFilters,
       timeoutMs,
@@ -167,10 +168,10 @@ export function vectorsExamples(it: () => IndexUnderTest): void {
     const hit = (await it().find('word')).hits[0]!
     assert.equal(d1!.keyword!.chunkId, hit.chunkId)
     assert.ok(Math.abs(d1!.keyword!.score - hit.score) < 1e-9)
-    assert.equal(d1!.vector!.chunkId, 'd1 v1 0')
-    assert.ok(Math.abs(d1!.vector!.score - 1) < 1e-6)
+    assert.equal(d1!.vectors[0]!.chunkId, 'd1 v1 0')
+    assert.ok(Math.abs(d1!.vectors[0]!.score - 1) < 1e-6)
     assert.equal(d2!.keyword, null)
-    assert.ok(Math.abs(d2!.vector!.score - Math.SQRT1_2) < 1e-6)
-    assert.deepEqual([d3!.keyword, d3!.vector, d9!.keyword, d9!.vector], [null, null, null, null])
+    assert.ok(Math.abs(d2!.vectors[0]!.score - Math.SQRT1_2) < 1e-6)
+    assert.deepEqual([d3!.keyword, d3!.vectors, d9!.keyword, d9!.vectors], [null, [null], null, [null]])
   })
 }

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Scope } from '../../src/access/scope.ts'
-import { type IndexChange, noFilters, type SearchFilters, type TypedWord } from '../../src/search/search-index.ts'
+import type { IndexChange } from '../../src/indexing/fed-index.ts'
+import { noFilters, type SearchFilters, type TypedWord } from '../../src/search/search-index.ts'
 import type { AnalysedField, KeywordQuery, LooseMatch } from '../../src/text/types.ts'
 import { BruteForceIndex } from './brute-force-index.ts'
 import { columns, entry, everything, type IndexUnderTest, put, timeoutMs } from './index-under-test.ts'
@@ -11,7 +12,7 @@ import * as random from './random-changes.ts'
 const typed = (word: string, more: Partial<TypedWord> = {}): TypedWord => ({
   word,
   group: [word],
-  isBeginning: false,
+  isPrefix: false,
   editsMax: word.length >= 8 ? 2 : 1,
   unlessFound: true,
   ...more,
@@ -22,7 +23,7 @@ const askFor = (group: readonly string[], ...loose: readonly LooseMatch[]): Keyw
   boosts: [],
 })
 
-/** Words that begin as the one asked for, words that it may have been meant for, and that none of it tells of hidden text. */
+/** Words with a given prefix and corrections of a word. Neither may reveal hidden text. */
 export function wordsExamples(it: () => IndexUnderTest): void {
   const similar = async (
     word: TypedWord,
@@ -77,7 +78,7 @@ export function wordsExamples(it: () => IndexUnderTest): void {
     assert.deepEqual(await names(always(), everything, noFilters, ['right']), ['light', 'night'])
     assert.deepEqual(await names(typed('xight'), everything, noFilters, ['sight', 'light']), ['right'])
     assert.deepEqual(await names(typed('xight'), everything, noFilters, ['night', 'right', 'tight']), [])
-    // Where a term may not be searched it is as if it were not there.
+    // A term that may not be searched counts as absent.
     assert.deepEqual(await names(typed('xight'), titles, noFilters, ['light']), ['sight'])
   })
 
@@ -98,9 +99,9 @@ export function wordsExamples(it: () => IndexUnderTest): void {
 
   test('a beginning with an error in it is similar to what goes on from it', async () => {
     await it().start(put('d1', ['lighthouse keepers']), put('d2', ['light']))
-    assert.deepEqual(await names(typed('ligthh', { isBeginning: true })), ['lighthouse'])
+    assert.deepEqual(await names(typed('ligthh', { isPrefix: true })), ['lighthouse'])
     assert.deepEqual(await names(typed('ligthh')), [])
-    assert.deepEqual(await similar(typed('ligh', { isBeginning: true })), { isFound: true, similar: [] })
+    assert.deepEqual(await similar(typed('ligh', { isPrefix: true })), { isFound: true, similar: [] })
   })
 
   test('a word that only hidden text has is similar to nothing, and begins nothing', async () => {
@@ -125,7 +126,7 @@ export function wordsExamples(it: () => IndexUnderTest): void {
     const english = { ...noFilters, languages: ['en'] }
     assert.deepEqual(await names(typed('marchant')), ['marchand'])
     assert.deepEqual(await names(typed('marchant'), everything, english), [])
-    // Hidden, it is as if it were not there: what is typed is not found, and something else may have been meant.
+    // A hidden term counts as absent: the typed word is not found, and a correction is possible.
     assert.equal((await similar(typed('marchand'), everything, english)).isFound, false)
     assert.deepEqual(await begins('secr', bodies!), [])
     assert.deepEqual(await begins('secr', titles!), ['both'])
@@ -201,7 +202,7 @@ export function wordsExamples(it: () => IndexUnderTest): void {
   test('odd words are answered', async () => {
     await it().start(put('d1', ['word \u{1F600}\u{1F601} \uD800 \0 ='], { columns }))
     for (const word of ['', '=', '\0', '\uD800', '\u{1F600}', 'w'.repeat(5000), '%_*']) {
-      for (const isBeginning of [true, false]) await similar(typed(word, { isBeginning, unlessFound: false }))
+      for (const isPrefix of [true, false]) await similar(typed(word, { isPrefix, unlessFound: false }))
       await it().find('', { query: askFor([word], { beginning: word, factor: 1 }) })
     }
     const late = { words: [typed('word')], excluded: [], scope: everything, filters: noFilters, limit: 1, timeoutMs: 0 }
@@ -230,7 +231,7 @@ export function wordsExamples(it: () => IndexUnderTest): void {
     const word = fc.record({
       word: letters,
       group: fc.array(letters, { maxLength: 2 }),
-      isBeginning: fc.boolean(),
+      isPrefix: fc.boolean(),
       editsMax: fc.constantFrom(1, 2),
       unlessFound: fc.boolean(),
     })
@@ -271,7 +272,7 @@ export function wordsExamples(it: () => IndexUnderTest): void {
           const [ours, theirs] = [scores(found.hits), scores(wanted.hits)]
           assert.deepEqual([...ours.keys()].sort(), [...theirs.keys()].sort())
           for (const [chunk, score] of ours) assert.ok(Math.abs(score - theirs.get(chunk)!) < 1e-6)
-          // Equally good chunks of a document may change places by their last bits.
+          // Equally good chunks of a document may swap positions because of their last bits.
           for (const { parts, score } of found.hits) {
             assert.equal(parts!.length, clauses.length)
             assert.ok(Math.abs(parts!.reduce((sum, part) => sum + part, 0) - score) < 1e-9)
@@ -284,15 +285,19 @@ export function wordsExamples(it: () => IndexUnderTest): void {
           }
           const scoring = {
             query,
-            vector: null,
+            vectors: [],
             documentIds: found.hits.map(({ documentId }) => documentId),
             scope,
             filters,
           }
-          const scored = await it().index.score({ ...scoring, explain: true, timeoutMs })
-          assert.ok(scored.outcome === 'found')
-          scored.scores.forEach(({ keyword }, i) => {
+          const [last = ''] = scoring.documentIds.slice(-1)
+          const scored = await it().index.score({ ...scoring, explain: [...scoring.documentIds, 'nothing'], timeoutMs })
+          const ofLast = await it().index.score({ ...scoring, explain: [last], timeoutMs })
+          assert.ok(scored.outcome === 'found' && ofLast.outcome === 'found')
+          scored.scores.forEach(({ documentId, keyword }, i) => {
             if (keyword!.chunkId === found.hits[i]!.chunkId) assert.deepEqual(keyword!.parts, found.hits[i]!.parts)
+            const { parts, ...score } = keyword!
+            assert.deepEqual(ofLast.scores[i]!.keyword, documentId === last ? keyword : score)
           })
         },
       ),

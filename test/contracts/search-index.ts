@@ -1,5 +1,5 @@
 import { after, before, describe } from 'node:test'
-import type { SearchIndex } from '../../src/search/search-index.ts'
+import type { SearchIndex } from '../../src/indexing/fed-index.ts'
 import { IndexUnderTest } from './index-under-test.ts'
 import { changesExamples } from './search-index-changes.ts'
 import { countsExamples } from './search-index-counts.ts'
@@ -9,8 +9,8 @@ import { vectorsExamples } from './search-index-vectors.ts'
 import { wordsExamples } from './search-index-words.ts'
 
 /**
- * What every adapter of the port does, told in examples. `makeIndex` gives an empty index, which the suite closes.
- * Scores are compared with each other, never with numbers: an adapter may weigh otherwise as long as more is more.
+ * The contract of every adapter of the port, in examples. `makeIndex` returns an empty index, which the suite closes.
+ * Scores are only compared with each other: an adapter may weigh differently as long as the order is right.
  */
 export function searchIndexContract(name: string, makeIndex: () => Promise<SearchIndex>): void {
   describe(`search index: ${name}`, () => {

@@ -3,12 +3,12 @@ import fc from 'fast-check'
 import type { Run } from '../../src/analysis/analysis-store.ts'
 import type { DueRuns } from '../../src/analysis/due-runs.ts'
 import type { Subscription } from '../../src/analysis/subscription-store.ts'
-import { newId } from '../../src/ids.ts'
+import { newId } from '../../src/platform/ids.ts'
 import type { SubscriptionFixture } from './analysis-subscriptions.ts'
 
 /**
- * What subscriptions must do, told a second time from full knowledge: every event of the feed and every run that there
- * was. Two workers start and execute runs; either may die at any moment, and take what it knew along.
+ * The rules of subscriptions, written a second time with full knowledge of every event and every run. Two workers start
+ * and execute runs. Either may be killed at any moment and loses what it knew.
  */
 interface ModelRun {
   readonly runId: string
@@ -16,7 +16,7 @@ interface ModelRun {
   readonly feedSequence: number
   readonly startedAt: number
   readonly expiresAt: number
-  /** Null while it is under way. */
+  /** Null while the run is unfinished. */
   endedAt: number | null
   succeeded: boolean
   isComplete: boolean
@@ -29,7 +29,7 @@ interface ModelSubscription {
   readonly createdAt: number
   paused: boolean
   readonly runs: ModelRun[]
-  /** What a reader of its runs has got, and where it goes on. */
+  /** The runs that a reader has got, and where it continues. */
   readonly read: number[]
 }
 
@@ -60,14 +60,14 @@ export const schedulingPolicy = (scheduling: boolean) => ({
   analysis: { types: ['feature_rollup' as const], scheduling },
 })
 
-/** Time ends a run that nobody has ended. */
+/** Time ends an unfinished run. */
 function pass(model: SubscriptionModel): void {
   for (const run of model.subscriptions.flatMap(({ runs }) => runs)) {
     if (run.endedAt === null && run.expiresAt <= model.nowMs) run.endedAt = run.expiresAt
   }
 }
 
-/** Whether a run must be started now; none may be otherwise. */
+/** Whether a run must be started now. Otherwise none may be started. */
 function isDue(one: ModelSubscription, { nowMs, isScheduled, events }: SubscriptionModel): boolean {
   if (one.paused || !isScheduled) return false
   const last = one.runs.at(-1)
@@ -91,7 +91,7 @@ const holds = (model: SubscriptionModel, worker: number): ModelRun | null => {
   return run?.endedAt === null ? run : null
 }
 
-/** The store is as the model says, and what must hold of any history holds. */
+/** The store equals the model, and the invariants of any history hold. */
 async function compare(model: SubscriptionModel, { fixture, applicationId }: SubscriptionSystem): Promise<void> {
   const page = { before: null, limit: 1000, now: model.nowMs, goneBefore: 0 }
   const kept = Map.groupBy(
@@ -187,7 +187,7 @@ const wait = (ms: number): Command =>
     pass(model)
   })
 
-/** Runs that are due are started, each once, whoever looks and however many at once. */
+/** Starts due runs, each once, whichever worker looks and however many at once. */
 const look = (workers: readonly number[]): Command =>
   command(`workers ${workers.join(' and ')} look`, async (model, { fixture, applicationId, workers: all }) => {
     const due = model.subscriptions.filter((one) => isDue(one, model))
@@ -222,7 +222,7 @@ const take = (worker: number): Command =>
     const taken = await fixture.analysis.takeRun({ workerId: `w${worker}`, now, until: now + 10_000 })
     if (taken === null) return
     model.held[worker] = taken.runId
-    // Whoever held it before has lost it.
+    // The previous holder has lost the run.
     for (const other of [0, 1]) if (other !== worker && model.held[other] === taken.runId) model.held[other] = null
   })
 
@@ -245,7 +245,7 @@ const end = (worker: number, how: 'succeeds' | 'lacks vectors' | 'fails'): Comma
     Object.assign(run, { endedAt: at, succeeded: how !== 'fails', isComplete: how === 'succeeds' })
   })
 
-/** It is started anew and knows nothing; what it held is another's when the lease has run out. */
+/** The worker restarts and knows nothing. Another worker gets its run when the lease has expired. */
 const crash = (worker: number): Command =>
   command(`worker ${worker} is killed`, async (model, system) => {
     model.held[worker] = null
@@ -290,7 +290,7 @@ const expire = (): Command =>
     await fixture.analysis.expireRuns(model.nowMs, 100)
   })
 
-/** Whoever reads with the cursor gets what has ended since, and nothing twice. */
+/** A reader gets the runs that have ended since its cursor, and none twice. */
 const read = (which: number, limit: number): Command =>
   command(
     `${limit} runs of ${which} are read`,
@@ -316,7 +316,7 @@ const read = (which: number, limit: number): Command =>
     anySubscription,
   )
 
-/** The straight way, so that histories are long enough for what comes of several runs. */
+/** The usual order of steps, so that histories are long enough for the effects of several runs. */
 const round = (worker: number, how: Parameters<typeof end>[1], ms: number): Command => {
   const steps = [wait(ms), look([worker]), take(worker), end(worker, how)]
   return {
@@ -330,7 +330,7 @@ const round = (worker: number, how: Parameters<typeof end>[1], ms: number): Comm
 
 const turnOf = ({ subscription }: Run): number => subscription!.turn
 
-/** When all goes well from here on, no change stays without a run that covers it. */
+/** If everything goes well from here on, every change is covered by a run. */
 export async function settle(model: SubscriptionModel, system: SubscriptionSystem): Promise<void> {
   const all = [0, 1, 2, 3]
   const steps = [

@@ -5,20 +5,20 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import type { Embedder } from '../../src/embedding/embedder.ts'
 import { EmbeddingError } from '../../src/embedding/embedding-error.ts'
-import { completeVectors } from '../../src/search/complete-vectors.ts'
-import { feedIndex } from '../../src/search/feed-index.ts'
-import { VectorFollower } from '../../src/search/follow-vectors.ts'
-import type { ChunkRecord, IndexSource } from '../../src/search/index-source.ts'
-import { makeVectors } from '../../src/search/make-vectors.ts'
-import type { SearchIndex } from '../../src/search/search-index.ts'
+import { completeVectors } from '../../src/indexing/complete-vectors.ts'
+import type { SearchIndex } from '../../src/indexing/fed-index.ts'
+import { feedIndex } from '../../src/indexing/feed-index.ts'
+import { VectorFollower } from '../../src/indexing/follow-vectors.ts'
+import type { IndexSource } from '../../src/indexing/index-source.ts'
+import { makeVectors } from '../../src/indexing/make-vectors.ts'
+import type { ChunkRecord } from '../../src/search/version-chunks.ts'
 import { InProcessSegments } from './in-process-segments.ts'
 import type { IndexSourceFixture } from './index-source.ts'
 
 /**
- * Documents come, processes index them and are ended at any point, indexes are lost, rebuilt and taken over, models and
- * the rules by which texts are cut change. After every step each chunk has a vector of the default profile, waits for one,
- * or was refused by the model; and when all have done their work, every index has every vector, and those of a profile made
- * besides are there too.
+ * Documents arrive; processes index them and are stopped at any point; indexes are lost, rebuilt and taken over; models
+ * and chunking rules change. After every step each chunk has a vector of the default profile, waits for one, or was
+ * refused by the model. When all work is done, every index has every vector, including those of an additional profile.
  */
 type Step =
   | { readonly do: 'send'; readonly name: number; readonly body: string | null; readonly language: string | null }
@@ -100,7 +100,7 @@ class Ways {
   #clockMs = Date.UTC(2026, 0)
   #profile = 'm'
   #rebuilt: { index: InProcessSegments; position: number } | null = null
-  /** What each version is cut into, and which of it the model refuses. */
+  /** The chunks of each version, and those that the model refuses. */
   readonly #cuts = new Map<string, readonly ChunkRecord[]>()
   readonly #refused = new Set<string>()
 
@@ -173,7 +173,7 @@ class Ways {
         this.#profile = now.profile
         const put = { kind: 'profile.put', provider: 'http', dimensions: 3, status: 'active', isDefault: true } as const
         await operator.commit([{ ...put, profileId: now.profile, model: now.profile }], { actor: 'test', at: 0 })
-        // The processes are started again, with the other model.
+        // The processes restart with the other model.
         this.#startAgain()
         break
       }
@@ -186,13 +186,13 @@ class Ways {
         const [versionId, chunks] = [...this.#cuts][now.version] ?? []
         if (versionId === undefined) return
         await this.#source.putChunks(chunks!.map((chunk) => ({ ...chunk, chunkId: `${chunk.chunkId}x` })))
-        // So they are for other rules.
+        // The processes also restart for other rules.
         this.#startAgain()
       }
     }
   }
 
-  /** Of every chunk that a version is cut into now. */
+  /** Checks every chunk that belongs to a version now. */
   async assertNoneLost(): Promise<void> {
     const { source } = this.#store
     const ids = [...this.#cuts.values()]
@@ -207,7 +207,7 @@ class Ways {
     )
   }
 
-  /** Everybody does what is left to do. */
+  /** Every process finishes its remaining work. */
   async settle(): Promise<void> {
     for (let busy = true; busy; ) {
       busy = false
@@ -218,13 +218,13 @@ class Ways {
       busy = (await this.#make(this.#source, this.#processes[0]!.index)) || busy
     }
     await this.assertNoneLost()
-    // Of the profile besides too, though texts whose language was changed wait for it only since they were read anew.
+    // Also for the additional profile. Texts whose language changed wait for it only after they were read again.
     assert.equal((await this.#store.source.vectorGaps()).lost, 0)
     for (const { index } of this.#processes) {
       const request = { profileId: this.#profile, languages: null, after: null, limit: 1000, timeoutMs: 10_000 }
       const page = await index.withoutVector(request)
       assert.ok(page.outcome === 'found')
-      // Whoever lacks one has a text that was refused, or none.
+      // A chunk without a vector has a refused text, or none.
       const lacking = page.chunks.map(({ chunkId }) => chunkId)
       assert.deepEqual(await this.#store.source.vectors(this.#profile, lacking), [])
       assert.deepEqual(await this.#store.source.stillWaiting(this.#profile, lacking), [])
@@ -239,7 +239,7 @@ class Ways {
     await this.#store.close()
   }
 
-  /** The store, which notes what versions are cut into. */
+  /** The store, with a record of the chunks of each version. */
   get #source(): IndexSource {
     const { source } = this.#store
     return {

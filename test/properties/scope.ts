@@ -50,7 +50,7 @@ const document: fc.Arbitrary<ScopedDocument> = fc.record({
 
 type Verdict = 'refused' | 'invisible' | ReadonlySet<FieldPermission>
 
-/** What the rules of access say about one document, entry by entry. */
+/** The verdict of the access rules on one document, computed entry by entry. */
 function oracle(entries: readonly ScopeEntry[], asked: AccessRequest, doc: ScopedDocument): Verdict {
   const inList = (list: readonly string[] | null | undefined, value: string | null) =>
     list === null || list === undefined ? true : value !== null && list.indexOf(value) >= 0

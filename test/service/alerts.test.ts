@@ -12,7 +12,10 @@ import { alertRules, assertFires, noPromtool } from '../support/alerts.ts'
 import { readScrape, type Scrape } from '../support/scrape.ts'
 import { until } from '../support/until.ts'
 
-/** Each alert of deploy/prometheus/alerts.yml: the trouble is made, and what the server shows then lets it fire. */
+/**
+ * Each alert of deploy/prometheus/alerts.yml: the test causes the problem, and the metrics of the server then make the
+ * alert fire.
+ */
 suite('alerts', { skip: noPromtool }, () => {
   let world: SearchWorld
   let quiet: Scrape
@@ -23,7 +26,7 @@ suite('alerts', { skip: noPromtool }, () => {
     quiet = await shown(isQuiet)
   })
 
-  /** What is shown as soon as it is as awaited: some of it is up to two seconds old. */
+  /** Returns the metrics once they meet the condition. Some of them are up to two seconds old. */
   async function shown(isSo: (samples: Scrape['samples']) => boolean): Promise<Scrape> {
     let found: Scrape | null = null
     await until('the metrics show it', async () => {
@@ -38,7 +41,7 @@ suite('alerts', { skip: noPromtool }, () => {
     )
   const grown = (series: string, by: number) => (samples: Scrape['samples']) =>
     (samples.get(series) ?? 0) >= (quiet.samples.get(series) ?? 0) + by
-  /** Never the same query twice: vectors of queries are remembered. */
+  /** Never the same query twice, because vectors of queries are cached. */
   const vectorSearch = () => world.search({ mode: 'vector', query: `words ${crypto.randomUUID()}` })
   const times = async (count: number, work: () => Promise<unknown>): Promise<void> => {
     for (let i = 0; i < count; i++) await work()
@@ -182,7 +185,7 @@ suite('alerts', { skip: noPromtool }, () => {
     await moveNewest(20_000)
     try {
       let before: Scrape | null = null
-      // How long the feed is was asked a moment ago.
+      // The length of the feed is cached for a moment.
       await until('a page leaves so much behind', async () => {
         const earlier = (await shown(() => true)).samples.get(sum)!
         await read()

@@ -47,7 +47,7 @@ else {
         assert.deepEqual([answer.status, code, answer.headers.get('retry-after')], [503, 'store_unavailable', '5'])
         assert.match(message!, /results of analysis cannot be reached.*try again/)
       }
-      // What is not about a file goes on.
+      // Requests that need no file still work.
       assert.equal((await world.artifacts(runId)).length, 1)
       await until('the log says why the run waits', () =>
         world.server.logs.some(({ job, err }) => job === 'analysis' && JSON.stringify(err).includes('127.0.0.1')),
@@ -65,7 +65,7 @@ else {
       assert.match((await doctor(place)).stdout, /ok +artifacts are kept in s3:\/\/test-.*which answers/)
       const absent = await doctor(addressOf('there-is-no-such-bucket'))
       assert.equal(absent.code, 1)
-      assert.match(absent.stdout, /FAIL +artifacts cannot be kept: .*404 NoSuchBucket\n +do: make the bucket/)
+      assert.match(absent.stdout, /FAIL +artifacts cannot be kept: .*404 NoSuchBucket\n +do: create the bucket/)
       const wrong = await doctor(place, { AWS_SECRET_ACCESS_KEY: 'hush-hush-hush' })
       assert.match(wrong.stdout, /FAIL +artifacts cannot be kept: .*403 .*\n +do: set the secret that belongs/)
       assert.ok(!`${wrong.stdout}${wrong.stderr}`.includes('hush'))

@@ -27,7 +27,7 @@ async function feedServer(): Promise<FeedServer> {
   return server
 }
 
-/** A file for the collector; loopback is allowed, everything else as it would be outside. */
+/** A configuration file for the collector. Loopback addresses are allowed; everything else is as in production. */
 function feedsFile(feeds: readonly unknown[], fields: object = {}): string {
   const path = join(freshFolder(), 'feeds.yaml')
   const limits = { bytes: 1_000_000, seconds: 5, redirects: 3, host_pause_seconds: 0, feeds_at_once: 8 }
@@ -49,7 +49,7 @@ function feedsFile(feeds: readonly unknown[], fields: object = {}): string {
 
 const once = (path: string) => tidemark(['collect', 'feeds', path, '--once'])
 
-/** A collector that stays, and what it says. */
+/** A collector that keeps running, with its output. */
 function collector(
   path: string,
   ...flags: string[]
@@ -139,7 +139,7 @@ suite('one round', () => {
     assert.equal(server.requests.at(-1)!.headers['if-modified-since'], 'Tue, 10 Nov 2026 08:00:00 GMT')
     version = 2
     assert.match((await once(path)).stderr, /1 entries, 1 version created/)
-    // A lost checkpoint costs a repetition, nothing else.
+    // A lost checkpoint only costs a repetition.
     writeFileSync(`${path}.checkpoint`, '{"feeds": {"broken')
     assert.match((await once(path)).stderr, /1 entries, 1 unchanged/)
   })
@@ -168,7 +168,7 @@ suite('one round', () => {
   })
 
   test('a wrong file is told in words', async () => {
-    // Every fault that there is: src/feeds/feeds-file.test.ts.
+    // src/feeds/feeds-file.test.ts tests every other fault.
     const { code, stderr } = await once(feedsFile(['https://a.org/', 'https://a.org/']))
     assert.deepEqual([code, /twice/.test(stderr)], [2, true], stderr)
     assert.equal((await once('/nowhere/feeds.yaml')).code, 2)
@@ -208,7 +208,7 @@ suite('live tasks', () => {
     const held: (() => void)[] = []
     const items = Array.from({ length: 5 }, (_, i) => ({ id: `killed-${i}`, title: `Killed harbour ${i}` }))
     server.feed('/good', items)
-    // The first collector hangs on this one, with the lease in its hands.
+    // The first collector hangs at this address while it holds the lease.
     const url = server.on('/holding', (_, response) => {
       held.push(() => response.writeHead(302, { location: '/good' }).end())
     })

@@ -8,7 +8,7 @@ import { before, test } from 'node:test'
 import { freshFolder, startServer, startTidemark, type TestServer, tidemark } from '../acceptance/harness.ts'
 import { until } from '../support/until.ts'
 
-/** One instance for all; the server beside it shows that commands and server see the same. */
+/** One instance for all tests. The server beside it shows that commands and server see the same data. */
 let server: TestServer
 const files = freshFolder()
 
@@ -22,7 +22,7 @@ function file(name: string, text: string): string {
   return path
 }
 
-/** What everything that an operator can set looks like now, less the times of last use. */
+/** Everything that an operator can set, without the times of last use. */
 async function everything(): Promise<string> {
   const parts = ['datasets', 'embedding-profiles', 'applications', 'collectors', 'keys', 'audit?limit=200']
   const answers = await Promise.all(parts.map((part) => server.mustAdmin('GET', `/admin/v1/${part}`)))
@@ -63,7 +63,7 @@ test('serve --help names every setting with its flag and default', async () => {
   for (const [flag, setting] of [
     ['--host', 'TIDEMARK_HOST, 127.0.0.1'],
     ['--port', 'TIDEMARK_PORT, 8080'],
-    ['--data-dir', 'TIDEMARK_DATA_DIR, ./data'],
+    ['--data-dir', 'TIDEMARK_DATA_DIR, ./data; start: ./sample-data'],
     ['--admin-token', 'TIDEMARK_ADMIN_TOKEN'],
     ['--log-level', 'TIDEMARK_LOG_LEVEL, info'],
   ] as const) {
@@ -131,10 +131,15 @@ test('apply: a changed line changes that and says what', async () => {
 
 test('apply: a file with anything wrong in it changes nothing at all', async () => {
   const good = '  - {dataset_id: half, name: Half}\n'
+  const tenOf = (i: number) => `a${i}: &a${i} [${Array(10).fill(i === 0 ? 'x' : `*a${i - 1}`)}]\n`
+  const growing = Array.from({ length: 30 }, (_, i) => tenOf(i)).join('')
   const cases: Record<string, [string, RegExp]> = {
     'broken.yaml': ['datasets: [', /not valid YAML.*line 1/],
     'field.yaml': [`datasets:\n${good}  - {dataset_id: a, name: A, title: A}\n`, /unknown field "datasets\.1\.title"/],
-    // Found only while writing, after the dataset: all or nothing.
+    'cycle.yaml': ['datasets: &l {x: *l}', /not valid YAML: the alias \*l is within the anchor that it names/],
+    'cycle-alone.yaml': ['&l {x: *l}', /not valid YAML: the alias \*l is within the anchor that it names/],
+    'growing.yaml': [growing, /not valid YAML: its aliases repeat too much/],
+    // Found only while writing, after the dataset: the change is all or nothing.
     'dimensions.yaml': [
       `datasets:\n${good}embedding_profiles: [{id: acme, provider: http, model: m, dimensions: 5, status: active}]\n`,
       /has 4 dimensions/,
@@ -171,7 +176,7 @@ test('app, key and collector: the same as the API, and wrong arguments are exit 
   for (const one of [show, list, keys, second, rotated, collector, collectors]) assert.equal(one.code, 0, one.stderr)
   assert.equal(JSON.parse(show.stdout).name, 'Typed')
   assert.match(list.stdout, /Typed/)
-  assert.match(keys.stdout, new RegExp(keyId!))
+  assert.match(keys.stdout, new RegExp(`${keyId}.*${applicationId} +Typed`))
   assert.ok(!keys.stdout.includes(secret!))
   for (const { stdout } of [second, rotated]) {
     assert.equal((await server.consumer(/tmc_\S+/.exec(stdout)![0], 'GET', '/v1/account')).status, 200)
@@ -182,6 +187,7 @@ test('app, key and collector: the same as the API, and wrong arguments are exit 
   const wrong: [readonly string[], number, RegExp][] = [
     [['app', 'show', 'app_x'], 1, /no application "app_x"/],
     [['app', 'create', ''], 2, /name must/],
+    [['key', 'revoke', secret!], 1, /there is no key with the ID "tmc_\w{4}…": tidemark key list shows all/],
     [['app', 'create', 'x', '--analysis', 'pagerank'], 2, /policy\.analysis\.types\.0 must be one of knn_graph/],
     [
       ['key', 'create', applicationId!, '--expires', 'yesterday'],
@@ -300,7 +306,7 @@ test('usage: by day and application, with names, also of one that is deleted', a
   const { code, stdout } = await server.tidemark(['usage', '--days', '3'])
   assert.equal(code, 0)
   assert.match(stdout, /^day +application +name +requests +operations\n/)
-  /** One line, or two where midnight was between the requests. */
+  /** One line, or two if midnight was between the requests. */
   const linesOf = (id: string) => stdout.split('\n').filter((line) => line.includes(id))
   const requests = (id: string) =>
     linesOf(id).reduce((sum, line) => sum + Number(/ (\d+) +(?:account|classifications)\./.exec(line)![1]), 0)
@@ -348,7 +354,7 @@ test('app and collector: doubtful names and datasets are said, keys are made by 
 
   const second = await server.tidemark(['app', 'create', 'Twin'])
   assert.match(second.stderr, /^note: it cannot read anything yet/m)
-  assert.match(second.stderr, /^note: another one has the name "Twin" too/)
+  assert.match(second.stderr, /^note: the name "Twin" is already in use/)
   const [, other] = /application (\S+)/.exec(second.stdout)!
   const unclear = await server.tidemark(['key', 'create', 'Twin'])
   assert.equal(unclear.code, 1)
@@ -410,6 +416,7 @@ test('a command about an instance names the folder that has none, and makes noth
     ['admin', 'list'],
     ['admin', 'revoke', 'x'],
     ['cursor-key', 'rotate'],
+    ['clock', 'confirm'],
   ]
   for (const args of about) {
     const { code, stdout, stderr } = await tidemark(args, { dataDir })
@@ -492,7 +499,7 @@ test('an import that is stopped by Ctrl-C says that it can go on, and does', asy
   const rest = await tidemark(['import', path], { dataDir })
   assert.equal(rest.code, 0, rest.stderr)
   assert.match(rest.stdout, /resumed at byte [1-9]\d*$/m)
-  // Portions that were under way at the signal are written too, and found unchanged when they come again.
+  // Portions in progress at the signal are written too, and count as unchanged when they come again.
   const read = [stopped, rest].flatMap(({ stderr }) => {
     const last = stderr.split('\n').findLast((one) => one.includes(' refused, '))!
     return [...last.matchAll(/(\d+) (?:created|unchanged)/g)].map((match) => Number(match[1]))

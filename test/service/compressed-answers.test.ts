@@ -16,7 +16,7 @@ interface Bare {
   readonly bytes: Buffer
 }
 
-/** An answer as it came: fetch would undo the encoding, and hide its headers. */
+/** The answer as sent: fetch would decompress it and hide its headers. */
 const bare = (path: string, headers: Readonly<Record<string, string>>, method = 'GET'): Promise<Bare> =>
   new Promise((resolve, reject) => {
     const request = get(new URL(path, server.address), { headers, method, agent: false }, (response) => {

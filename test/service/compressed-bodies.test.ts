@@ -57,6 +57,18 @@ describe('JSON', () => {
     await expectError(server, await search('gzip', bomb), 413, 'payload_too_large')
   })
 
+  test('that is refused costs its sender nothing but the answer: others are served beside many of them', async () => {
+    // One gigabyte each, in pieces that were compressed separately.
+    const piece = zlib.gzipSync(Buffer.alloc(100_000_000, ' '))
+    const bomb = Buffer.concat(Array.from({ length: 10 }, () => piece))
+    assert.ok(bomb.length < 1_048_576)
+    const refused = Promise.all(Array.from({ length: 20 }, () => search('gzip', bomb)))
+    const { key: other } = await server.makeApplication({ entitlements: [{ datasets: ['news'] }] })
+    for (let i = 0; i < 50; i++) assert.equal((await server.consumer(other, 'GET', '/v1/changes')).status, 200)
+    for (const answer of await refused) await expectError(server, answer, 413, 'payload_too_large')
+    assert.equal((await search('gzip', zlib.gzipSync('{"query":"water"}'))).status, 200)
+  })
+
   test('that is not what it is said to be is 400, an encoding that nobody knows 415', async () => {
     const packed = zlib.gzipSync('{"query":"water"}')
     for (const broken of [
@@ -114,7 +126,7 @@ describe('lines', () => {
   test('that unpack to more than any text would are cut short, and that is told', async () => {
     const bomb = Buffer.alloc(100_000_000, '\n')
     bomb.write(`${JSON.stringify(document('before-the-bomb'))}\n`)
-    // It is cut within this one, of which nothing is said.
+    // The stream is cut within this line, which gets no result.
     bomb.fill('x', 10_000_000)
     const { status, body } = await lines('zstd', zlib.zstdCompressSync(bomb))
     assert.equal(status, 200)
@@ -122,7 +134,7 @@ describe('lines', () => {
     assert.equal(body.results[0].outcome, 'created')
     assert.equal(body.results[1].index, 1)
     assert.equal(body.results[1].error.code, 'stream_ended')
-    assert.match(body.results[1].error.message, /compressed too much.*; nothing from this line on was read$/)
+    assert.match(body.results[1].error.message, /compression ratio .* too high.*; nothing from this line on was read$/)
   })
 
   test('that are mostly the same text over and over are taken whole', async () => {

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { parse, parseAllDocuments } from 'yaml'
+import { composeFiles as composed, objectsIn, processesIn, processesOf, unitProcess } from '../../scripts/deployed.ts'
+import { readConfig } from '../../src/settings/config.ts'
 import { tidemark } from '../acceptance/harness.ts'
 
 const root = new URL('../../', import.meta.url)
@@ -17,7 +19,22 @@ test('the settings in the deployment files are settings that there are', async (
   }
 })
 
+test('every process is started with settings that it takes, and with the owner token only where requests are answered', () => {
+  const objects = ['migrate', 'tidemark'].flatMap((name) => objectsIn(read(`deploy/kubernetes/${name}.yaml`)))
+  const shared = [...composed().flatMap(processesOf), ...processesIn(objects)]
+  assert.equal(shared.length, 4 + 5 + 3)
+  for (const { where, environment } of shared) {
+    const { databaseUrl, roles } = readConfig(environment)
+    assert.ok(databaseUrl !== null, where)
+    assert.equal(roles.length, where.includes('migrate') ? 2 : 1, where)
+    const token = environment.TIDEMARK_ADMIN_TOKEN ?? 'none'
+    assert.ok(token === 'none' || roles.includes('api'), where)
+  }
+  assert.equal(readConfig(unitProcess().environment).dataDir, '/var/lib/tidemark')
+})
+
 interface Service {
+  readonly build?: object
   readonly volumes?: readonly string[]
   readonly environment?: Readonly<Record<string, string>>
   readonly depends_on?: Readonly<Record<string, unknown>>
@@ -25,6 +42,7 @@ interface Service {
 
 test('the compose files are whole: what is named is declared, every process has a data folder of its own', () => {
   assert.equal(composeFiles.length, 2)
+  const [, made] = /chown node:node (.+)$/m.exec(read('deploy/Dockerfile'))!
   for (const name of composeFiles) {
     const file = parse(read(name), { merge: true })
     const services = Object.entries<Service>(file.services)
@@ -32,14 +50,18 @@ test('the compose files are whole: what is named is declared, every process has 
     assert.deepEqual(new Set(sources.map(([source]) => source)), new Set(Object.keys(file.volumes)), name)
     const folders = sources.filter(([, target]) => target === '/data').map(([source]) => source)
     assert.equal(new Set(folders).size, folders.length)
-    for (const [, { environment = {}, depends_on = {} }] of services) {
+    for (const [service, { build, volumes = [], environment = {}, depends_on = {} }] of services) {
+      // A new volume has the owner of the folder that the image has in its place: of none, it is root's.
+      for (const target of build === undefined ? [] : volumes.map((volume) => volume.split(':')[1]!)) {
+        assert.ok(made!.split(' ').includes(target), `${name}: ${service} cannot write to ${target}`)
+      }
       for (const other of Object.keys(depends_on)) assert.ok(other in file.services, `${name}: ${other}`)
       const hosts = JSON.stringify(environment).matchAll(/(?:https?:\/\/|@)([a-z0-9-]+):\d/g)
       for (const [, host] of hosts) assert.ok(host! in file.services, `${name}: ${host}`)
     }
   }
   assert.ok(existsSync(new URL('deploy/Dockerfile', root)))
-  for (const line of read('deploy/Dockerfile').matchAll(/^COPY (.+) \S+$/gm)) {
+  for (const line of read('deploy/Dockerfile').matchAll(/^COPY (?!--from)(.+) \S+$/gm)) {
     for (const source of line[1]!.split(' ')) assert.ok(existsSync(new URL(source, root)), source)
   }
 })
@@ -54,9 +76,8 @@ test('the whole layout is two that answer, two that work, a database, three node
   const bucket = new URL(api!.environment!.TIDEMARK_ARTIFACTS_URL!).hostname
   assert.ok(JSON.stringify(services.bucket).includes(`-name ${bucket}'`))
 
-  const objects = globSync('deploy/kubernetes/*.yaml', { cwd: root }).flatMap((name) =>
-    parseAllDocuments(read(name)).map((document) => document.toJS()),
-  )
+  const manifests = ['backing', 'migrate', 'tidemark'].map((name) => read(`deploy/kubernetes/${name}.yaml`))
+  const objects = manifests.flatMap((text) => parseAllDocuments(text).map((document) => document.toJS()))
   const named = (kind: string, name: string) =>
     objects.find((one) => one.kind === kind && one.metadata.name === name) ?? assert.fail(`${kind} ${name}`)
   const podsOf = (labels: Record<string, string>) =>
@@ -64,11 +85,16 @@ test('the whole layout is two that answer, two that work, a database, three node
       const own = spec?.template?.metadata.labels ?? {}
       return Object.entries(labels).every(([label, value]) => own[label] === value)
     })
-  const secrets = new Set(read('deploy/kubernetes/tidemark.yaml').match(/(?<=--from-literal=)[a-z0-9-]+/g))
+  const secrets = new Set(read('deploy/helm/backing/README.md').match(/(?<=--from-literal=)[a-z0-9-]+/g))
   for (const { kind, spec } of objects) {
     if (kind === 'Deployment' || kind === 'StatefulSet') {
-      assert.deepEqual(spec.selector.matchLabels, spec.template.metadata.labels)
-      for (const { env = [], envFrom = [] } of spec.template.spec.containers) {
+      const { labels } = spec.template.metadata
+      for (const [name, value] of Object.entries(spec.selector.matchLabels)) assert.equal(labels[name], value)
+      const { containers, initContainers = [], volumes = [] } = spec.template.spec
+      for (const { secret } of volumes) {
+        if (secret?.secretName === 'tidemark') for (const { key } of secret.items) assert.ok(secrets.has(key), key)
+      }
+      for (const { env = [], envFrom = [] } of [...initContainers, ...containers]) {
         for (const { configMapRef } of envFrom) named('ConfigMap', configMapRef.name)
         for (const { valueFrom } of env) {
           if (valueFrom?.secretKeyRef) assert.ok(secrets.has(valueFrom.secretKeyRef.key), valueFrom.secretKeyRef.key)
@@ -78,23 +104,23 @@ test('the whole layout is two that answer, two that work, a database, three node
     if (kind === 'Service') assert.equal(podsOf(spec.selector).length, 1)
     if (kind === 'PodDisruptionBudget') assert.equal(podsOf(spec.selector.matchLabels).length, 1)
   }
-  assert.deepEqual(
-    ['tidemark-api', 'tidemark-worker'].map((name) => named('Deployment', name).spec.replicas),
-    [2, 2],
-  )
+  for (const name of ['tidemark-api', 'tidemark-worker']) {
+    const { minReplicas, scaleTargetRef } = named('HorizontalPodAutoscaler', name).spec
+    assert.deepEqual([minReplicas, scaleTargetRef.name], [2, name])
+    assert.equal(named('Deployment', name).spec.replicas, undefined)
+  }
   const { data } = named('ConfigMap', 'tidemark')
-  for (const [, name] of data.TIDEMARK_SEARCH_URL.matchAll(/http:\/\/([a-z0-9-]+)\.search:9200/g)) {
-    assert.ok(/^search-[0-2]$/.test(name!), name)
+  const nodes = ['search-0', 'search-1', 'search-2'].map((name) => `https://${name}.search:9200`)
+  assert.equal(data.TIDEMARK_SEARCH_URL, nodes.join(','))
+  assert.match(data.TIDEMARK_DATABASE_URL, /[?&]sslmode=verify-full$/)
+  assert.match(data.TIDEMARK_ARTIFACTS_URL, /[?&]endpoint=https:/)
+  const searchSettings = named('ConfigMap', 'search').data['opensearch.yml']
+  assert.match(searchSettings, /^plugins\.security\.ssl\.http\.enabled: true$/m)
+  assert.doesNotMatch(searchSettings, /plugins\.security\.disabled/)
+  for (const text of [read('deploy/compose-cluster.yaml'), searchSettings]) {
+    assert.match(text, /^ *cluster\.no_cluster_manager_block: all$/m)
   }
   assert.equal(named('StatefulSet', 'search').spec.replicas, data.TIDEMARK_SEARCH_URL.split(',').length)
-})
-
-test('the product is started everywhere with the same flags', () => {
-  const flags = (JSON.parse(read('package.json')).scripts.tidemark as string).match(/--[a-z-]+=\d+/g)!
-  assert.ok(flags.length > 0)
-  for (const flag of flags) {
-    for (const file of ['deploy/Dockerfile', 'deploy/tidemark.service']) assert.ok(read(file).includes(flag), file)
-  }
 })
 
 test('what operations are told to watch is among the metrics, which are compared with a server elsewhere', () => {

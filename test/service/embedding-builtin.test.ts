@@ -15,7 +15,7 @@ function processesOf(pid: number): number[] {
   )
 }
 
-/** With the models that come with the product, first one and then those that it has when nothing is set. */
+/** With the built-in models: first one of them, then the default ones. */
 let world: SearchWorld
 
 before(async () => {
@@ -101,7 +101,7 @@ suite('the built-in model', () => {
     process.kill(model!, 'SIGKILL')
     await until('gone', async () => !processesOf(world.server.pid).includes(model!))
     await until('answered by another', async () => {
-      // Other words: those before are remembered.
+      // Other words, because vectors of earlier queries are cached.
       const found = await world.search({ ...query, query: 'verdict of a judge' })
       return !found.degraded && world.namesOf(found.results)[0] === 'court'
     })
@@ -138,7 +138,7 @@ suite('the built-in model', () => {
     await world.put(german)
     await world.indexed()
     await world.server.restart(usualModels)
-    // On a busy machine loading a model can take longer than a search waits for it.
+    // On a busy machine, loading a model can take longer than a search waits for it.
     await until('answered', async () => {
       const found = await world.search({ query: 'criminal trial', mode: 'vector' })
       return world.namesOf(found.results)[0] === 'court'
@@ -164,7 +164,7 @@ suite('the built-in model', () => {
   })
 
   test('a question in one language finds texts in others, in vector and in hybrid mode', async () => {
-    // The model of English texts has made no vector since the start: on a busy machine its loading outlasts a search.
+    // The English model has made no vector since the start. On a busy machine its loading takes longer than a search.
     await until('both models answer', async () => !(await world.search({ query: 'warm', mode: 'vector' })).degraded)
     for (const [query, names] of [
       ['面包是谁烤的？', ['zh', 'bread']],

@@ -6,12 +6,12 @@ import type { Answer } from '../acceptance/harness.ts'
 import { codes, SearchWorld, startWorld } from '../acceptance/search-world.ts'
 import { until } from '../support/until.ts'
 
-/** What searches say and do while the embedding endpoint is in trouble, and when it is back. */
+/** Searches while the embedding endpoint fails, and after its recovery. */
 /** Far more than the limits of a search, far less than an endpoint that hangs. */
 const answersWithinMs = 60_000
 const text = { title: 'Buoyword', body: 'Buoyword marks the channel at night.' }
 
-/** Never the same query twice: vectors of queries are remembered. */
+/** Never the same query twice, because vectors of queries are cached. */
 let queries = 0
 const freshQuery = (): string => `buoyword ${++queries}x`
 
@@ -23,7 +23,7 @@ async function timed<T>(work: Promise<T>): Promise<T> {
   return result
 }
 
-/** Keyword as ever; vector and hybrid with keyword results, and they say so. */
+/** Keyword search works as usual. Vector and hybrid search return keyword results with a warning. */
 async function reduced(world: SearchWorld, names: readonly string[]): Promise<void> {
   const keyword = await world.search({ query: freshQuery() })
   assert.deepEqual([keyword.degraded, codes(keyword)], [false, []])
@@ -55,7 +55,7 @@ const profile = async (world: SearchWorld): Promise<Answer['body']> => {
   )
 }
 
-/** Once it has recovered: searches are whole again and what was missed is made up. */
+/** After the recovery, searches are complete again and missing vectors are made. */
 async function recovers(world: SearchWorld, name: string): Promise<void> {
   world.embedding.recover()
   await until('searches are whole again', async () => {
@@ -68,7 +68,7 @@ async function recovers(world: SearchWorld, name: string): Promise<void> {
   assert.ok(world.namesOf(near.results).includes(name))
 }
 
-/** A dataset of its own on the same server, and a reader that sees nothing else. */
+/** A dataset of its own on the same server, and a reader that can only read this dataset. */
 async function apart({ server, embedding, collector }: SearchWorld, dataset: string): Promise<SearchWorld> {
   await server.makeDataset(dataset)
   const { key } = await server.makeApplication({ entitlements: [{ datasets: [dataset] }] })
@@ -89,11 +89,11 @@ suite('an endpoint that had worked', () => {
       await world.putIndexed(documentOf('before', { ...text, dataset_id }))
       await whole(world)
       world.embedding.behaviour = behaviour
-      // Of its own text: that of the one before has a vector already, which would be taken.
+      // A text of its own: the previous text already has a vector, which would be reused.
       await world.put(documentOf('during', { ...text, body: `${text.body} It is lit: ${behaviour}.`, dataset_id }))
       await until('its words are found', async () => (await world.names({ query: 'buoyword' })).length === 2)
       await reduced(world, ['before', 'during'])
-      // A vector of one's own needs no endpoint.
+      // A vector in the request needs no endpoint.
       const own = await world.search({ mode: 'vector', query_vector: fakeVector(text.body) })
       assert.deepEqual([own.degraded, world.namesOf(own.results)], [false, ['before']])
       assert.equal((await world.search({ query: 'buoyword', query_vector: fakeVector(text.body) })).degraded, false)
@@ -104,12 +104,24 @@ suite('an endpoint that had worked', () => {
     })
   }
 
-  test('is slow, but answers within 5 seconds: it is waited for', async () => {
+  test('is slow: an answer within 5 seconds is waited for, a later one is not, and neither is asked for again', async () => {
     const world = await apart(shared, 'slow')
     await world.putIndexed(documentOf('before', { ...text, dataset_id: 'slow' }))
-    world.embedding.delayMs = 1500
-    const found = await timed(world.search({ mode: 'hybrid', query: freshQuery() }))
-    assert.deepEqual([found.degraded, codes(found)], [false, []])
+    const search = async (mode: string, delayMs: number) => {
+      world.embedding.delayMs = delayMs
+      const query = freshQuery()
+      const found = await timed(world.search({ mode, query }))
+      assert.equal(world.embedding.texts.filter((asked) => asked.includes(query)).length, 1)
+      assert.deepEqual(world.namesOf(found.results), ['before'])
+      return codes(found)
+    }
+    for (const mode of ['vector', 'hybrid']) {
+      assert.deepEqual(await search(mode, 1500), [])
+      assert.deepEqual(await search(mode, 5200), ['vector_search_unavailable'])
+      // On a busy machine the remaining 0.2 s may not be enough.
+      const inTime = async () => (await search(mode, 4800)).length === 0
+      assert.ok((await inTime()) || (await inTime()) || (await inTime()), mode)
+    }
     world.embedding.delayMs = 0
     assert.equal(await world.server.stop(), 0)
   })
@@ -127,12 +139,12 @@ suite('an endpoint that never worked yet', { concurrency: 2 }, () => {
       await world.put(documentOf('early', text))
       await until('its words are found', async () => (await world.names({ query: 'buoyword' })).length === 1)
       await reduced(world, ['early'])
-      // Nothing to compare a vector with: that is said, and is no mistake of the caller.
+      // Without any vectors to compare with, the search says so, and it is no mistake of the caller.
       const own = await timed(world.search({ mode: 'vector', query_vector: fakeVector('x') }))
       assert.deepEqual([own.results, own.degraded, codes(own)], [[], true, ['vector_search_unavailable']])
       assert.equal((await profile(world)).dimensions, null)
       assert.equal((await world.indexing()).profiles[0].dimensions, null)
-      // Stopped and started while it is still in trouble.
+      // Restarted while the endpoint still fails.
       const startedMs = performance.now()
       await world.server.restart()
       assert.ok(performance.now() - startedMs < 20_000)

@@ -16,7 +16,7 @@ import { until } from '../support/until.ts'
 
 const analysisTypes = ['knn_graph', 'clustering', 'deduplication', 'feature_rollup']
 
-/** What the guides show is run as it stands, with this server's address and keys. */
+/** Runs the examples of the guides as they are, with the address and keys of this server. */
 let server: TestServer
 let env: NodeJS.ProcessEnv
 
@@ -126,7 +126,7 @@ follow(cursor, save, saved.pop, say)
     let last = before
     const becomes = async (expected: readonly string[]) => {
       let now = last
-      // A page that was held until its time was over changes nothing.
+      // A page that was held until its timeout changes nothing.
       while (isDeepStrictEqual(now, last)) now = await next()
       assert.deepEqual(now, expected)
       last = now
@@ -146,7 +146,7 @@ test('a whole consumer, as it stands: its copy is what batch-get says, though th
   const door = await doorTo(() => server.address)
   const [code] = await codeIn('docs/consumers.md', 'python')
   const folder = await mkdtemp(join(tmpdir(), 'tidemark-consumer-'))
-  // Not so long that a pause, or a page that is held, makes the test wait.
+  // Shorter times, so that a pause or a held page does not delay the test.
   const quick = code!
     .replace('wait=30', 'wait=1')
     .replace('return 5', 'return 0.1')
@@ -193,6 +193,9 @@ test('a whole consumer, as it stands: its copy is what batch-get says, though th
     await server.mustAdmin('DELETE', `/admin/v1/documents/${later[1]}`)
     await until('what is erased goes', async () => !JSON.stringify(copied()).includes(later[1]!))
     await equal(later)
+    // The cursor was signed with a deleted key: the reader starts over and keeps running.
+    assert.equal((await server.tidemark(['cursor-key', 'rotate', '--drop-old'])).code, 0)
+    await equal([...later, ...(await send({ external_id: 'copied-last', title: 'Copied last' }))])
   } finally {
     consumer.kill('SIGKILL')
     await ended
@@ -201,7 +204,7 @@ test('a whole consumer, as it stands: its copy is what batch-get says, though th
   }
 })
 
-/** One address for a server that has another one each time it starts. */
+/** One stable address for a server that gets another port at each start. */
 async function doorTo(address: () => string): Promise<{ readonly address: string; close: () => void }> {
   const door = createTcpServer((incoming) => {
     const outgoing = connect(Number(new URL(address()).port), '127.0.0.1')
@@ -219,7 +222,7 @@ async function doorTo(address: () => string): Promise<{ readonly address: string
   return { address: `http://127.0.0.1:${(door.address() as AddressInfo).port}`, close: () => door.close() }
 }
 
-/** The collector of the document, which ends where it would wait for tasks. */
+/** The collector from the document; it ends when it would wait for tasks. */
 async function runCollector(address: string, key = env.TIDEMARK_COLLECTOR_KEY!) {
   const [code] = await codeIn('docs/collectors.md', 'python')
   const own = `

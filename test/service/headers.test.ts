@@ -5,7 +5,7 @@ import { type Answer, adminToken, startServer, type TestServer } from '../accept
 import { until } from '../support/until.ts'
 
 let server: TestServer
-/** The same with CORS for two origins. */
+/** The same server with CORS for two origins. */
 let open: TestServer
 let key: string
 

@@ -8,10 +8,10 @@ const dataset = 'long-pages'
 const documentOf = documentsOf(dataset)
 let world: SearchWorld
 
-/** Of every fifth document. */
+/** For every fifth document. */
 const secondChunk = (i: number): string => (i % 5 === 0 ? `\n\n${`heron filler${i % 29} `.repeat(300)}` : '')
 
-/** More than both branches find at first, the best by words other ones than the nearest. */
+/** More documents than both branches find at first. The best by words are not the nearest by vector. */
 before(async () => {
   world = await sharedWorld([dataset, 'long-texts'])
   const documents = Array.from({ length: 240 }, (_, i) => {
@@ -32,7 +32,7 @@ const search = (limit: number, queryVector: number[] | undefined, more: object =
   world.search({ query: 'heron reeds', mode: 'hybrid', limit, query_vector: queryVector, datasets: [dataset], ...more })
 const ask = async (...asked: Parameters<typeof search>): Promise<readonly Hit[]> => (await search(...asked)).results
 
-/** Recency moves a score a little from one request to the next. */
+/** Recency changes a score slightly from one request to the next. */
 const rounded = (hits: readonly Hit[]) => hits.map(({ document_id, score }) => [document_id, score.toFixed(6)] as const)
 
 for (const [what, vector] of Object.entries(vectors)) {

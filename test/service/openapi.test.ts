@@ -8,6 +8,7 @@ import { sharedServer } from '../acceptance/harness.ts'
 interface Operation {
   readonly operationId?: string
   readonly summary?: string
+  readonly description?: string
   readonly tags?: readonly string[]
   readonly security?: readonly unknown[]
   readonly deprecated?: boolean
@@ -48,6 +49,9 @@ interface Schema {
   readonly enum?: readonly unknown[]
   readonly format?: string
   readonly pattern?: string
+  readonly 'x-read-once'?: boolean
+  readonly minLength?: number
+  readonly maxLength?: number
   readonly anyOf?: readonly Schema[]
   readonly allOf?: readonly Schema[]
   readonly oneOf?: readonly Schema[]
@@ -119,6 +123,17 @@ test('every daily quota names the paths that it counts, and no others', () => {
   }
 })
 
+test('wherever use is shown it is said that work which failed counts where there is a quota', () => {
+  const { DailyUsage, DailyQuotas } = description.components.schemas as unknown as Record<
+    string,
+    { readonly description: string; readonly properties: { readonly operations: { readonly description: string } } }
+  >
+  const { description: listed } = operations.find(({ operationId }) => operationId === 'admin.usage.read')!
+  for (const words of [DailyUsage!.properties.operations.description, DailyQuotas!.description, listed!]) {
+    assert.match(words, /from the moment its work begins, also if it then fails with a 503/)
+  }
+})
+
 test('every parameter is described, and so is every answer', () => {
   for (const { where, path, parameters = [], responses } of operations) {
     const named = [...path.matchAll(/\{([^}]+)\}/g)].map((match) => match[1]!).sort()
@@ -157,7 +172,7 @@ test('every resource and request has a name of its own', () => {
   assert.deepEqual([...references].sort(), Object.keys(schemas).sort(), 'every one is referred to, and is there')
 })
 
-/** What has no answer in text: a file, this description itself, and what is deleted. */
+/** Operations without a text answer: a file, this description itself, and deletions. */
 const withoutAnswer = [
   'analysis.artifacts.download',
   'openapi.read',
@@ -193,7 +208,7 @@ test('every answer has the headers that it comes with', () => {
   for (const { where, security, responses } of operations) {
     for (const [status, { headers = {}, content }] of Object.entries(responses)) {
       assert.ok('X-Request-Id' in headers, `${where} ${status}`)
-      const isRated = security!.some((one) => 'consumer' in (one as object)) && status !== '401'
+      const isRated = security!.some((one) => 'consumer' in (one as object)) && !['401', '431'].includes(status)
       assert.equal('RateLimit' in headers, isRated, `${where} ${status}`)
       const isMade = ['201', '202'].includes(status) && content !== undefined
       assert.equal('Location' in headers, isMade, `${where} ${status}`)
@@ -222,6 +237,18 @@ test('what clients are generated from: servers, license, what may be absent, val
   assert.deepEqual([schema.items!.enum!.length, style, explode], [5, 'form', false])
   const { schemas } = description.components as unknown as { schemas: Record<string, Schema> }
   assert.deepEqual(schemas.KeywordSearchRequest!.properties!.mode!.enum, ['keyword'])
+  // The limit that callers experience, whichever schema validates it.
+  const queries = Object.entries(schemas).filter(
+    ([name, { properties }]) => /Search|Live/.test(name) && properties?.query,
+  )
+  assert.deepEqual(
+    queries.map(([name, { properties }]) => [name, properties!.query!.minLength, properties!.query!.maxLength]),
+    ['History', 'Hybrid', 'Keyword', 'LiveQuery', '', 'Vector'].map((name) => [
+      name === 'LiveQuery' ? 'LiveQueryRequest' : `${name}SearchRequest`,
+      1,
+      1000,
+    ]),
+  )
   assert.deepEqual(
     operations.filter(({ deprecated }) => deprecated === true).map(({ where }) => where),
     ['POST /v1/contents/search'],
@@ -234,11 +261,11 @@ test('errors are described by the one schema, 401 on every closed operation and 
     for (const [status, { content }] of Object.entries(responses)) {
       if (Number(status) < 400 || path === '/readyz') continue
       const [type] = Object.keys(content ?? {})
-      // Of a message of MCP that is none, in the words of that protocol.
+      // A malformed MCP message gets an error of that protocol.
       const name = path === '/mcp' && ['400', '408', '413', '415'].includes(status) ? 'McpError' : 'Error'
       assert.equal(content?.[type!]?.schema.$ref, `#/components/schemas/${name}`, `${where} ${status}`)
     }
-    if (security!.length > 0) assert.ok('401' in responses, `${where} does not tell of 401`)
+    if (security!.length > 0) assert.ok('401' in responses && '431' in responses, where)
     if (path.startsWith('/v1/')) assert.ok('429' in responses && '400' in responses, where)
   }
   assert.deepEqual(Object.keys(description.components.schemas.Error.properties).sort(), [
@@ -250,13 +277,16 @@ test('errors are described by the one schema, 401 on every closed operation and 
   assert.deepEqual(Object.keys(description.components.securitySchemes).sort(), ['admin', 'collector', 'consumer'])
 })
 
-/** Read by people or kept as they are; everything else in a body identifies something, or is compared with what does. */
+/**
+ * Texts for people, or texts that are stored unchanged. Everything else in a body is an identifier or is compared with
+ * one.
+ */
 const freeTexts = [
-  /\.(title|body|url|nickname|avatar_url|home_page|biography)$/,
+  /\.(title|body|url|thumbnail_url|nickname|avatar_url|home_page|biography)$/,
   /\.author\.extra\.\*$/,
   /\.(query|cursor)$/,
   /\/complete body\.error(\.message)?$/,
-  // Ids of ours: what is none is among the missing.
+  // IDs of the service. A string that is no ID is listed as missing.
   /documents\/batch-get body\.document_ids\.\*$/,
 ]
 
@@ -267,7 +297,7 @@ test('a text in a body refuses what not every store can hold, but where it is fr
     for (const branch of [...(schema.anyOf ?? []), ...(schema.allOf ?? []), ...(schema.oneOf ?? [])]) look(at, branch)
     for (const [name, property] of Object.entries(schema.properties ?? {})) look(`${at}.${name}`, property)
     for (const [pattern, property] of Object.entries(schema.patternProperties ?? {})) {
-      // Without values of a known kind it is JSON that is kept as it is.
+      // Without a declared type it is JSON that is stored unchanged.
       if (property.type !== undefined || property.anyOf !== undefined) refuses(`names of ${at}`, pattern)
       look(`${at}.*`, property)
     }
@@ -277,7 +307,7 @@ test('a text in a body refuses what not every store can hold, but where it is fr
   }
   const refuses = (at: string, pattern: string): void => {
     checked++
-    // Halves of surrogate pairs are refused with NUL, and not named: see the patterns below.
+    // Halves of surrogate pairs are refused like NUL. The patterns do not contain them; see below.
     for (const odd of ['\0', 'a\0b']) {
       assert.ok(!new RegExp(pattern, 'u').test(odd), `${at} takes ${JSON.stringify(odd)}`)
     }
@@ -287,6 +317,25 @@ test('a text in a body refuses what not every store can hold, but where it is fr
     for (const { schema } of Object.values(requestBody?.content ?? {})) look(`${where} body`, schema)
   }
   assert.ok(checked > 30, `${checked} texts`)
+})
+
+test('every list of texts in a request of a consumer takes repeats, and reads them once', () => {
+  const schemas = description.components.schemas as unknown as Record<string, Schema>
+  const resolved = (schema: Schema) => (schema.$ref === undefined ? schema : schemas[schema.$ref.split('/').at(-1)!]!)
+  const lists: string[] = []
+  const look = (at: string, given: Schema): void => {
+    const schema = resolved(given)
+    for (const branch of [...(schema.anyOf ?? []), ...(schema.oneOf ?? [])]) look(at, branch)
+    for (const [name, property] of Object.entries(schema.properties ?? {})) look(`${at}.${name}`, property)
+    if (schema.items === undefined || resolved(schema.items).type === 'number') return
+    lists.push(at)
+    assert.equal(schema['x-read-once'], true, at)
+  }
+  for (const { where, path, requestBody } of operations) {
+    const media = path.startsWith('/v1/') ? Object.values(requestBody?.content ?? {}) : []
+    for (const { schema } of media) look(where, schema)
+  }
+  assert.ok(lists.includes('POST /v1/search.platforms') && lists.includes('POST /v1/documents/batch-get.document_ids'))
 })
 
 test('every pattern compiles in the languages of generated clients, Go, Rust and pydantic among them', () => {
@@ -303,6 +352,6 @@ test('every pattern compiles in the languages of generated clients, Go, Rust and
   }
   look(description)
   assert.ok(patterns.size > 5)
-  // No \u0000 (Go), no halves of surrogate pairs (Rust), no looking around (both).
+  // No \u0000 (Go), no halves of surrogate pairs (Rust), no look-around (both).
   for (const pattern of patterns) assert.doesNotMatch(pattern, /\\[up]|\(\?[=!<]/)
 })

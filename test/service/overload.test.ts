@@ -8,7 +8,7 @@ import { until } from '../support/until.ts'
 
 let server: TestServer
 let embedding: FakeEmbedding
-/** An application that may have as much under way as it likes, and another one. */
+/** An application without a limit on concurrent requests, and another one. */
 let key: string
 let otherKey: string
 let collectorKey: string
@@ -40,7 +40,7 @@ async function inFlight(): Promise<number> {
 
 const account = (credential: string): Promise<Answer> => server.consumer(credential, 'GET', '/v1/account')
 
-/** Everybody but who has too much under way is answered as if nothing were. */
+/** All other callers are answered as usual. */
 async function othersAreAnswered(): Promise<void> {
   assert.equal((await account(otherKey)).status, 200)
   assert.equal((await server.consumer(otherKey, 'POST', '/v1/search', { query: 'water' })).status, 200)

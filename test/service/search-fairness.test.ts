@@ -7,13 +7,13 @@ import { type Found, SearchWorld, startWorld } from '../acceptance/search-world.
 import { until } from '../support/until.ts'
 
 /**
- * What one application asks for does not stand before another's searches. Counted, not timed: how many answers of the
- * one that asks for much come between a question of the other and its answer.
+ * The requests of one application do not delay another application's searches. The test counts instead of timing: how
+ * many answers of the busy application come between a request of the other and its answer.
  */
-/** Fewer than one application may have under way at once. */
+/** Fewer than one application may have in flight. */
 const flood = 30
 
-/** Short words that mean nothing: the model takes them letter by letter. Few enough to be in time on a busy machine. */
+/** Short words without meaning, which the model splits into letters. Few enough to finish in time on a busy machine. */
 function slowText(seed: string): string {
   const characters = 160
   let text = seed
@@ -25,7 +25,7 @@ function slowText(seed: string): string {
   return text.slice(0, characters)
 }
 
-/** A search that the client can leave before it is answered. */
+/** A search that the client can abort before its answer. */
 async function search(server: TestServer, key: string, query: string, signal?: AbortSignal): Promise<Found> {
   const response = await fetch(new URL('/v1/search/hybrid', server.address), {
     method: 'POST',
@@ -56,12 +56,12 @@ suite('two applications, the model that comes with the product', () => {
     const query = (i: number): string => slowText(`crowd ${i}`)
     const all = Array.from({ length: flood }, async (_, i) => {
       const { degraded } = await search(server, crowd, query(i), leave.signal)
-      // One that waited too long has left the queue: it was not served before anybody.
+      // A search that waited too long has left the queue, so it was not served before another one.
       if (!degraded) answered++
       resolve()
     })
     Promise.all(all).catch((error) => leave.signal.aborted || reject(error))
-    // From here on they stand in line.
+    // From here on they are queued.
     await first
     const questions = [slowText('own 1'), slowText('own 2'), query(flood - 1)]
     const answers = await Promise.all(questions.map((asked) => search(server, single, asked)))
@@ -69,14 +69,14 @@ suite('two applications, the model that comes with the product', () => {
       answers.map(({ degraded }) => degraded),
       [false, false, false],
     )
-    // Had they stood in line behind the others, these would all have been answered first. How many are is a matter of how
-    // busy the machine is: those that the model is at, and those whose vectors are there and whose answers are still to come.
+    // Behind the others in a queue, all of these would have been answered first. The exact number depends on the load
+    // of the machine: the queries that the model works on, and those with vectors whose answers are still to come.
     assert.ok(answered < flood, 'the others were over before the questions were')
   })
 })
 
 suite('an embedding endpoint', () => {
-  /** What one application may ask it for at once; its other queries wait here. */
+  /** The concurrent requests of one application to the endpoint. Its other queries wait in the server. */
   const atOnce = 8
 
   test('gets the first query of another application at once, and those that nobody waits for not at all', async () => {
@@ -92,7 +92,7 @@ suite('an embedding endpoint', () => {
     await until('the endpoint is busy', async () => embedding.texts.length === atOnce)
     const left = Array.from({ length: 5 }, (_, i) => search(server, crowd, `left ${i}`, leave.signal))
     const settled = Promise.allSettled(left)
-    // Every answer shows that what came before it has arrived.
+    // Each answer shows that earlier requests have arrived.
     const roundTrips = async (): Promise<void> => {
       for (let i = 0; i < 10; i++) await server.call('GET', '/healthz')
     }

@@ -5,7 +5,7 @@ import { documentsOf } from '../acceptance/content.ts'
 import { oddText } from '../acceptance/odd-text.ts'
 import { type SearchWorld, sharedWorld } from '../acceptance/search-world.ts'
 
-/** No text that is asked for makes the server fail. */
+/** No query text makes the server fail. */
 const news = 'fuzz-news'
 const documentOf = documentsOf(news)
 let world: SearchWorld

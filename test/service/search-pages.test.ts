@@ -19,14 +19,14 @@ before(async () => {
   const many = Array.from({ length: count }, (_, i) =>
     documentOf(`heron-${i}`, {
       title: `Heron ${i % 5 === 0 ? 'heron' : ''} ${i % 7}`,
-      // Several with the same score, so that the order among equals matters.
+      // Several documents have the same score, so the order among equals matters.
       body: `${'A heron stands in the reeds. '.repeat(1 + (i % 4))}${i % 3 === 0 ? 'Frogs beware.' : ''}`,
       language: i % 2 === 0 ? 'en' : 'de',
       quality: (i % 10) / 10,
       published_at: new Date(Date.UTC(2026, 0, 1 + i)).toISOString(),
     }),
   )
-  // Many chunks of one document must not crowd out others, nor bring it twice.
+  // Many chunks of one document must neither crowd out other documents nor return it twice.
   many.push(
     documentOf('heron-long', { title: 'Long heron', body: 'The heron waits in the reeds for frogs. '.repeat(400) }),
   )
@@ -48,7 +48,7 @@ async function pages(body: object, key: string = world.key): Promise<Found[]> {
   return all
 }
 
-/** Recency moves a hybrid score a little from one request to the next. */
+/** Recency changes a hybrid score slightly from one request to the next. */
 const rounded = (hits: readonly Hit[]) => hits.map(({ document_id, score }) => [document_id, score.toFixed(6)])
 
 const descending = (hits: readonly Hit[]): void => {
@@ -68,7 +68,7 @@ suite('keyword pages', () => {
         assert.equal(page.total, page.results.length)
         assert.equal(page.total_documents, page.results.length)
       }
-      // The same order and the same scores, however it is cut into pages.
+      // The same order and the same scores, for any page size.
       const whole = (await world.search({ query: 'heron frogs', limit: 100 })).results
       assert.deepEqual(
         hits.map(({ document_id, score }) => [document_id, score]),

@@ -10,7 +10,7 @@ const datasets = ['request-news', 'request-forum'] as const
 const [news, forum] = datasets
 const documentOf = documentsOf(news)
 
-/** What a search request may say, what it may not, and how it is told so. */
+/** Valid and invalid search requests, and the errors for them. */
 let world: SearchWorld
 const paths = ['/v1/search', '/v1/search/history', '/v1/contents/search'] as const
 const vector = fakeVector('harbour')
@@ -18,8 +18,12 @@ const vector = fakeVector('harbour')
 before(async () => {
   world = await sharedWorld(datasets)
   await world.putIndexed(
-    documentOf('harbour', { title: 'The harbour at dawn', body: 'Boats leave the harbour before dawn.' }),
-    documentOf('market', { title: 'The market', body: 'Fish is sold at the market near the harbour.' }),
+    documentOf('harbour', {
+      language: 'en',
+      title: 'The harbour at dawn',
+      body: 'Boats leave the harbour before dawn.',
+    }),
+    documentOf('market', { language: 'en', title: 'The market', body: 'Fish is sold at the market near the harbour.' }),
   )
 })
 
@@ -52,7 +56,7 @@ suite('modes', () => {
       for (const other of ['keyword', 'vector', 'hybrid'].filter((one) => one !== mode)) {
         await refused(await world.raw({ query: 'harbour', mode: other }, path), /mode/)
       }
-      // A vector does not change the mode that the path says.
+      // A vector does not change the mode that the path sets.
       assert.equal((await world.search({ query: 'harbour', query_vector: vector }, path)).mode, mode)
       await refused(await world.raw({ query: 'harbour', live: { enabled: false } }, path), /live/)
     })
@@ -92,6 +96,7 @@ suite('modes', () => {
       'source_platform',
       'status',
       'tags',
+      'thumbnail_url',
       'title',
       'topics',
       'url',
@@ -139,7 +144,6 @@ suite('what is refused', () => {
     ['no datasets', { query: 'x', datasets: [] }, /datasets/],
     ['datasets as text', { query: 'x', datasets: news }, /datasets/],
     ['an empty dataset', { query: 'x', datasets: [''] }, /datasets/],
-    ['a dataset twice', { query: 'x', datasets: [news, news] }, /datasets/],
     ['no platforms', { query: 'x', platforms: [] }, /platforms/],
     ['platforms of numbers', { query: 'x', platforms: [1] }, /platforms/],
     ['no languages', { query: 'x', languages: [] }, /languages/],
@@ -184,13 +188,21 @@ suite('what is refused', () => {
     ['explain as a number', { query: 'x', explain: 1 }, /explain/],
     ['highlights as text', { query: 'x', include_highlights: 'yes' }, /include_highlights/],
     ['chunks as a number', { query: 'x', include_chunks: 1 }, /include_chunks/],
-    ['non-current as null', { query: 'x', include_non_current: null }, /include_non_current/],
+    ['non-current as a text', { query: 'x', include_non_current: 'true' }, /include_non_current/],
   ]
   for (const [what, body, field] of bad) {
     test(what, async () => {
       for (const path of paths) await refused(await world.raw(body, path), field)
     })
   }
+
+  test('a long query meets one limit, however long it is', async () => {
+    for (const length of [1001, 10_001, 100_000]) {
+      const answer = await world.raw({ query: 'x'.repeat(length) })
+      await refused(answer, /^query must not be longer than 1000 characters/)
+    }
+    assert.equal((await world.search({ query: `harbour${' '.repeat(100_000)}` })).results.length, 2)
+  })
 
   test('numbers that JSON cannot say', async () => {
     const text = (number: string) => `{"mode":"vector","query_vector":[${[number, ...vector.slice(1)].join()}]}`
@@ -199,7 +211,7 @@ suite('what is refused', () => {
       const answer = await world.server.call('POST', '/v1/search', { headers, body: text(number) })
       await expectError(world.server, answer, 400, 'invalid_query')
     }
-    // Parses as infinite.
+    // JSON parses it as infinity.
     await refused(await world.server.call('POST', '/v1/search', { headers, body: text('1e999') }), /query_vector/)
   })
 
@@ -227,13 +239,42 @@ suite('what is refused', () => {
     await expectError(world.server, parameter, 400, 'invalid_query')
   })
 
+  test('a value that a list has again counts once', async () => {
+    const lists = {
+      datasets: [news],
+      platforms: ['rss'],
+      languages: ['en', 'de'],
+      status: ['active', 'unavailable'],
+      fields: ['title', 'language'],
+      facets: ['language', { published_at: 'day' }],
+    }
+    const conditions = { topics: ['x'], tags: ['x'], classification_codes: ['x'] }
+    const again = (asked: object) =>
+      Object.fromEntries(Object.entries(asked).map(([name, list]) => [name, [...list, ...list, ...list]]))
+    for (const mode of ['keyword', 'vector', 'hybrid']) {
+      const asked = { query: 'harbour', mode, limit: 1 }
+      const once = await world.search({ ...asked, ...lists })
+      assert.equal(once.results.length, 1)
+      const cursor = once.cursor === undefined ? {} : { cursor: once.cursor }
+      assert.deepEqual({ ...(await world.search({ ...asked, ...again(lists) })), ...cursor }, once)
+      if (mode !== 'keyword') continue
+      const next = await world.search({ ...asked, ...again(lists), ...cursor })
+      assert.equal(next.results.length, 1, 'a page can be continued with the value named once or again')
+      await world.search({ ...asked, ...again(conditions) })
+    }
+    // The limit counts distinct values.
+    const platforms = Array.from({ length: 200 }, (_, i) => `p${i}`)
+    await world.search({ query: 'harbour', platforms: [...platforms, ...platforms] })
+    await refused(await world.raw({ query: 'harbour', platforms: [...platforms, 'one more'] }), /platforms/)
+  })
+
   test('what is just allowed', async () => {
     assert.equal((await world.search({ query: 'x'.repeat(1000) })).results.length, 0)
     assert.equal((await world.search({ query: '🌊'.repeat(1000) })).results.length, 0)
     assert.equal((await world.search({ query: `  ${'x'.repeat(1000)}  ` })).results.length, 0)
     assert.equal((await world.search({ query: 'harbour', limit: 1 })).results.length, 1)
     assert.equal((await world.search({ query: 'harbour', limit: 100 })).results.length, 2)
-    // Only the direction of a vector counts, however long it is.
+    // Only the direction of a vector counts, whatever its length.
     const plain = await world.search({ mode: 'vector', query_vector: vector })
     for (const scale of [1e-300, 1e-20, 1e30, 1e300]) {
       const scaled = await world.search({ mode: 'vector', query_vector: vector.map((value) => value * scale) })

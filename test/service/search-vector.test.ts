@@ -8,7 +8,7 @@ const datasets = ['vector-news', 'vector-forum'] as const
 const [news] = datasets
 const documentOf = documentsOf(news)
 
-/** Candidates are chunks, results are documents: how many of the one make enough of the other. */
+/** Candidates are chunks and results are documents, so a page needs enough chunks for its documents. */
 suite('vector mode', () => {
   let world: SearchWorld
   const asked = { mode: 'vector', query_vector: fakeVector('harbour') }

@@ -5,7 +5,9 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { freshFolder, startServer, tidemark } from '../acceptance/harness.ts'
 
-/** One wrong setting: one line with its name, what it was and what it may be; exit code 2; nothing served. */
+/**
+ * One wrong setting: one line with its name, its value and the allowed values; exit code 2; the server does not start.
+ */
 const wrong: [Record<string, string>, RegExp][] = [
   [
     { TIDEMARK_HOST: '203.0.113.77' },
@@ -15,6 +17,10 @@ const wrong: [Record<string, string>, RegExp][] = [
   [
     { TIDEMARK_CORS_ORIGINS: 'example.com' },
     /^tidemark: TIDEMARK_CORS_ORIGINS is "example.com", but it must be origins/,
+  ],
+  [
+    { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' },
+    /^tidemark: OTEL_EXPORTER_OTLP_PROTOCOL is "grpc", but it must be one of http\/protobuf, http\/json/,
   ],
   [{ TIDEMARK_NO_SUCH_THING: '1' }, /^tidemark: TIDEMARK_NO_SUCH_THING is not a known setting/],
 ]

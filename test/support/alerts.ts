@@ -18,7 +18,7 @@ export const alertRules: readonly Rule[] = parse(readFileSync(rulesPath, 'utf8')
   ({ rules }: { rules: readonly Rule[] }) => rules,
 )
 
-/** For `skip`: why alerts cannot be tried here. Debian's package prometheus has what it takes, and CI installs it. */
+/** For `skip`: why alerts cannot be tested here. Debian's package prometheus has the tool, and CI installs it. */
 export const noPromtool = hasPromtool() ? false : 'there is no promtool: install the package prometheus'
 
 function hasPromtool(): boolean {
@@ -31,8 +31,8 @@ function hasPromtool(): boolean {
 }
 
 /**
- * The alert is silent on what was shown before the trouble, and fires when what was shown in it lasts: gauges stay as they
- * are, ages grow, and what was counted meanwhile is counted in every minute. By Prometheus's own tool, on the rules as they are.
+ * Asserts that an alert is silent on the first scrape, and fires when the second one lasts: gauges stay as they are,
+ * ages grow, and counters grow by the difference every minute. Runs Prometheus's own tool on the shipped rules.
  */
 export async function assertFires(alert: string, before: Scrape, after: Scrape): Promise<void> {
   assert.ok(!(await fires(alert, before, before)), `${alert} fires without a trouble`)
@@ -54,7 +54,7 @@ async function fires(alert: string, before: Scrape, after: Scrape): Promise<bool
   const folder = mkdtempSync(join(tmpdir(), 'tidemark-alerts-'))
   const path = join(folder, 'test.json')
   const silence = { eval_time: `${minutes}m`, alertname: alert, exp_alerts: [] }
-  // What is JSON is YAML too.
+  // JSON is valid YAML.
   const tests = [{ interval: '1m', input_series: series, alert_rule_test: [silence] }]
   writeFileSync(path, JSON.stringify({ rule_files: [rulesPath], evaluation_interval: '1m', tests }))
   try {
@@ -69,7 +69,7 @@ async function fires(alert: string, before: Scrape, after: Scrape): Promise<bool
   }
 }
 
-/** With the labels of the target, which go before those of the same name. */
+/** Adds the target's labels, which take precedence over the sample's. */
 function asScraped(sample: string): string {
   const [, name, labels = ''] = /^([^{]+)(?:\{(.*)\})?$/.exec(sample)!
   const own = labels.replace(/(?<=^|,)job=/, 'exported_job=')

@@ -1,4 +1,4 @@
-/** As plainly as it can be written: what others are measured by. */
+/** Written as plainly as possible: other implementations are compared with it. */
 export function cosine(a: ArrayLike<number>, b: ArrayLike<number>): number {
   let [product, squaresA, squaresB] = [0, 0, 0]
   for (let i = 0; i < a.length; i++) {

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
-/** A way to a server on this machine that can be cut, as a network can, and mended. */
+/** A proxy to a server on this machine. Its connection can be cut, as a network's can, and repaired. */
 export class CutRelay {
   readonly #server = createServer((incoming) => this.#pass(incoming))
   readonly #open = new Set<Socket>()
@@ -25,19 +25,19 @@ export class CutRelay {
     return (this.#server.address() as AddressInfo).port
   }
 
-  /** Whoever is under way is cut off, and whoever comes is refused. */
+  /** Ends open connections, and refuses new ones. */
   cut(): void {
     this.#isCut = true
     for (const socket of this.#open) socket.destroy()
   }
 
-  /** Nothing comes through any more, on old connections and on new ones, and nobody is told so. */
+  /** Forwards nothing any more, on old and new connections, without closing them. */
   silence(): void {
     this.#isSilent = true
     for (const socket of this.#open) socket.unpipe().resume()
   }
 
-  /** What was silenced stays so on connections that were open: they are cut off. */
+  /** Open connections stay silent, so they are closed. */
   mend(): void {
     if (this.#isSilent) this.cut()
     this.#isCut = false

@@ -2,7 +2,10 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** Gives `work` an empty folder for home, caches and temporary files, as to a user's server and to no test's. What is left in it. */
+/**
+ * Runs `work` with an empty folder for home, caches and temporary files, as a user's server has and tests do not.
+ * Returns what is left in it.
+ */
 export async function leftInHome(work: () => Promise<unknown>): Promise<string[]> {
   const folder = mkdtempSync(join(tmpdir(), 'tidemark-home-'))
   const names = { HOME: folder, XDG_CACHE_HOME: folder, TMPDIR: folder, CI: undefined }

@@ -13,7 +13,7 @@ import type {
 } from '../../src/analysis/algorithm.ts'
 import { TableFile, type WrittenFile } from '../../src/analysis/compute/table-file.ts'
 
-/** What stands for one row of an input; the ids follow from its place. */
+/** Describes one row of an input. The IDs follow from its position. */
 export interface GivenRow {
   readonly vector?: readonly number[] | Float32Array
   readonly text?: string
@@ -25,7 +25,7 @@ interface ReadTable extends Omit<WrittenFile, 'rows'> {
   readonly file: Uint8Array
 }
 
-/** A document of which nothing is known. */
+/** A document without any metadata. */
 export const bareDocument: InputDocument = {
   datasetId: 'news',
   platform: 'rss',
@@ -42,7 +42,7 @@ export const bareDocument: InputDocument = {
   metrics: {},
 }
 
-export const idAt = (prefix: string, place: number): string => `${prefix}_${String(place).padStart(6, '0')}`
+export const idAt = (prefix: string, position: number): string => `${prefix}_${String(position).padStart(6, '0')}`
 
 /** Executes an algorithm in this process, without a store, and reads the files that it wrote. */
 export async function executeHere<Parameters, Artifacts extends ArtifactForms>(

@@ -1,11 +1,11 @@
 import pg from 'pg'
 
-/** Databases of the tests are known by their names. */
+/** The prefix by which test databases are recognised. */
 const prefix = 'tidemark_test_'
 
 let made = 0
 
-/** An empty database of its own on the server of TEST_DATABASE_URL. */
+/** Creates an empty database on the server of TEST_DATABASE_URL. */
 export async function freshDatabase(options = ''): Promise<{ url: string; remove(): Promise<void> }> {
   const name = `${prefix}${process.pid}_${++made}`
   await administer((client) => client.query(`create database ${name} ${options}`))
@@ -15,15 +15,15 @@ export async function freshDatabase(options = ''): Promise<{ url: string; remove
 }
 
 /**
- * One with a store's tables and nothing in them: copied in half the time that migrations take, where a run has made one to
- * copy; else empty, to be migrated by whoever opens it.
+ * Creates a database with a store's tables and no rows. If the run has made a template, it is copied, which takes half
+ * the time of the migrations; otherwise the database is empty, and the store that opens it migrates it.
  */
 export function freshStoreDatabase(): ReturnType<typeof freshDatabase> {
   const template = process.env.TEST_DATABASE_TEMPLATE
   return freshDatabase(template === undefined ? '' : `template ${template}`)
 }
 
-/** What test processes left behind. */
+/** Removes databases that test processes left behind. */
 export async function removeTestDatabases(): Promise<void> {
   await administer(async (client) => {
     const found = await client.query(`select datname from pg_database where starts_with(datname, '${prefix}')`)

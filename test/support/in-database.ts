@@ -1,6 +1,6 @@
 import pg from 'pg'
 
-/** Statements straight into a database; gives the rows of the last. */
+/** Runs statements directly in a database. Returns the rows of the last one. */
 export async function inDatabase(url: string, ...statements: string[]): Promise<pg.QueryResult['rows']> {
   const client = new pg.Client(url)
   await client.connect()

@@ -1,6 +1,6 @@
 /**
- * What test files leave behind for others to clear away: processes, folders. It is done when a file has ended, or the
- * whole process where nothing ends files one by one.
+ * Functions that remove what test files leave behind, such as processes and folders. They run at the end of a file, or
+ * of the whole process if nothing ends files one by one.
  */
 const clearings = new Set<() => void>()
 

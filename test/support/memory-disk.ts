@@ -3,12 +3,12 @@ import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** A disk in memory. A small one can be filled to its last byte and be given room again; none is ever waited for. */
+/** A disk in memory. A small one can be filled to its last byte and freed again. No access ever waits. */
 export class MemoryDisk {
   readonly folder: string
   #mounted = true
 
-  /** null where this user may not mount: then a test must leave out what needs it, and say so. */
+  /** Returns null if this user may not mount. The test must then skip what needs the disk, and say so. */
   static mount(megabytes: number): MemoryDisk | null {
     const folder = mkdtempSync(join(tmpdir(), 'tidemark-memory-disk-'))
     try {
@@ -37,6 +37,10 @@ export class MemoryDisk {
     closeSync(file)
   }
 
+  makeReadOnly(): void {
+    execFileSync('mount', ['-o', 'remount,ro', this.folder])
+  }
+
   makeRoom(): void {
     rmSync(join(this.folder, 'ballast'), { force: true })
   }
@@ -44,7 +48,7 @@ export class MemoryDisk {
   remove(): void {
     if (!this.#mounted) return
     this.#mounted = false
-    // Lazily: what a server still has open goes with it.
+    // Lazily: files that a server still has open are removed with it.
     execFileSync('umount', ['--lazy', this.folder])
     rmSync(this.folder, { recursive: true, force: true })
   }

@@ -3,15 +3,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Embedder } from '../../src/embedding/embedder.ts'
-import { silentIncidents } from '../../src/incidents.ts'
-import { silentMeasures } from '../../src/measures.ts'
-import { IndexingMeasures } from '../../src/search/indexing-measures.ts'
-import { changesOf } from '../../src/search/read-packed.ts'
-import { noFilters, type SearchIndex } from '../../src/search/search-index.ts'
+import type { SearchIndex } from '../../src/indexing/fed-index.ts'
+import { IndexingMeasures } from '../../src/indexing/indexing-measures.ts'
+import { changesOf } from '../../src/indexing/read-packed.ts'
+import { silentIncidents } from '../../src/platform/incidents.ts'
+import { silentMeasures } from '../../src/platform/measures.ts'
 import type { OpenStore } from '../../src/storage/open-store.ts'
 import { openSegmentsIndex } from '../../src/storage/segments/segments-index.ts'
 import { type Indexing, type IndexingParts, startIndexing } from '../../src/worker/indexing.ts'
-import { everything } from '../contracts/index-under-test.ts'
+import { listing } from '../contracts/index-under-test.ts'
 import { until } from './until.ts'
 
 const quiet = { info() {}, warn() {}, error() {} } as unknown as FastifyBaseLogger
@@ -21,7 +21,7 @@ const embedder = {
   embed: async (texts: readonly string[]) => texts.map((text) => Float32Array.of(text.length, 1, 0)),
 } as unknown as Embedder
 
-/** One of the processes that search the index; `batches` and `vectors` count what it gave it. */
+/** One of the processes that search the index. `batches` and `vectors` count what it wrote to the index. */
 export interface Process {
   readonly indexing: Indexing
   batches: number
@@ -29,7 +29,7 @@ export interface Process {
   cleared: number
 }
 
-/** An index that several processes search, with the store that it is fed from. */
+/** An index that several processes search, with the store that feeds it. */
 export class OneIndexForAll {
   readonly #folder: string
   readonly #store: OpenStore['store']
@@ -57,7 +57,7 @@ export class OneIndexForAll {
     return new OneIndexForAll(folder, index, store)
   }
 
-  /** A process with its own connection to the store, as the elections have it. */
+  /** Starts a process with its own connection to the store, as elections need. */
   async start({ store }: Pick<OpenStore, 'store'>, elected: IndexingParts['elected']): Promise<Process> {
     const process: Omit<Process, 'indexing'> = { batches: 0, vectors: 0, cleared: 0 }
     const { index } = this
@@ -91,7 +91,7 @@ export class OneIndexForAll {
     return Object.assign(process, { indexing })
   }
 
-  /** So many documents of one chunk each. */
+  /** Sends this many documents of one chunk each. */
   async send(count: number): Promise<void> {
     const documents = Array.from({ length: count }, () => {
       const externalId = `n-${++this.#sent}`
@@ -100,14 +100,15 @@ export class OneIndexForAll {
     await this.#store.content.ingest(documents, 1)
   }
 
-  /** Every document is found once, with its vector. */
+  /** Waits until every document is found once, with its vector. */
   async whole(): Promise<void> {
     await until('the index has every document and every vector', async () => {
-      const found = await this.index.count({ scope: everything, filters: noFilters, timeoutMs: 30_000 })
-      const { profiles } = await this.index.health()
+      const found = await this.index.values(listing)
+      const { chunks, profiles } = await this.index.health()
       if (found.outcome !== 'found') return false
-      if (found.documents > this.#sent || found.chunks > this.#sent) throw new Error('something is there twice')
-      return found.documents === this.#sent && profiles[0]?.chunks === this.#sent
+      const documents = found.values[0]?.count ?? 0
+      if (documents > this.#sent || chunks > this.#sent) throw new Error('something is there twice')
+      return documents === this.#sent && profiles[0]?.chunks === this.#sent
     })
   }
 

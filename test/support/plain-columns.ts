@@ -1,7 +1,7 @@
 import type { IndexedColumns } from '../../src/search/search-index.ts'
 import type { CatalogNumbers } from '../../src/storage/segments/format/catalog-numbers.ts'
 
-/** Of a document of which nothing is said but where it belongs. */
+/** The columns of a document with only its required fields. */
 export const plainColumns: IndexedColumns = {
   datasetId: 'd',
   platform: 'p',

@@ -1,8 +1,8 @@
 import type { PoolWatch } from '../../src/threads/pool.ts'
 
-/** Remembers what pools told, and lets a test wait for it. */
+/** Records the events of pools, and lets a test wait for them. */
 export class PoolEvents implements PoolWatch {
-  readonly deaths: string[] = []
+  readonly exits: string[] = []
   readonly rests: number[] = []
   readonly replacements: string[] = []
   readonly #serving = new Map<string, number>()
@@ -13,8 +13,8 @@ export class PoolEvents implements PoolWatch {
     this.#tell()
   }
 
-  died(pool: string, _cause: Error, restMs: number): void {
-    this.deaths.push(pool)
+  exited(pool: string, _cause: Error, restMs: number): void {
+    this.exits.push(pool)
     this.rests.push(restMs)
     this.#tell()
   }
@@ -34,12 +34,12 @@ export class PoolEvents implements PoolWatch {
   }
 
   nextDeath(pool: string): Promise<void> {
-    const before = this.#deathsIn(pool)
-    return this.#until(() => this.#deathsIn(pool) > before)
+    const before = this.#exitsIn(pool)
+    return this.#until(() => this.#exitsIn(pool) > before)
   }
 
-  #deathsIn(pool: string): number {
-    return this.deaths.filter((name) => name === pool).length
+  #exitsIn(pool: string): number {
+    return this.exits.filter((name) => name === pool).length
   }
 
   #until(isSo: () => boolean): Promise<void> {

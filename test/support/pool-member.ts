@@ -1,15 +1,15 @@
 import { parentPort } from 'node:worker_threads'
-import { TidemarkError, UnavailableError } from '../../src/errors.ts'
+import { TidemarkError, UnavailableError } from '../../src/platform/errors.ts'
 import { answerCalls } from '../../src/threads/answer-calls.ts'
 
-/** A thread or process for tests of `src/threads`: it does what it is told, dying included. */
+/** A thread or process for tests of `src/threads`. It does what it is ordered to, including exiting. */
 export type Order =
   | { readonly do: 'echo'; readonly value: unknown }
-  /** Answered by nobody, until it is cancelled, which is told as news. */
+  /** Never answers, until it is cancelled, and then sends a notification. */
   | { readonly do: 'hang' }
-  /** Says that it does, and is deaf from then on: stopped where it is a process, busy for ever where it is a thread. */
+  /** Says that it will, and then stops listening: a process is stopped, a thread is busy for ever. */
   | { readonly do: 'freeze' }
-  /** News, and no answer. */
+  /** Sends a notification and no answer. */
   | { readonly do: 'tell' }
   | { readonly do: 'reject'; readonly error: 'plain' | 'domain' | 'unavailable' | 'no error' }
   | { readonly do: 'answer what cannot be copied' }

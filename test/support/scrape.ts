@@ -1,8 +1,8 @@
-/** What a process said at `/metrics`. */
+/** The metrics of a process at `/metrics`. */
 export interface Scrape {
   /** By name. */
   readonly types: ReadonlyMap<string, string>
-  /** By series, as it is written: name and labels. */
+  /** By series as it is written: name and labels. */
   readonly samples: ReadonlyMap<string, number>
 }
 
@@ -18,7 +18,7 @@ export function readScrape(text: string): Scrape {
   return { types, samples }
 }
 
-/** Without the endings that the parts of a histogram have. */
+/** Removes the suffixes of the parts of a histogram. */
 export const seriesName = (sample: string): string =>
   sample.replace(/\{.*/, '').replace(/(?<=_(?:seconds|events))_(?:bucket|sum|count)$/, '')
 

@@ -5,7 +5,7 @@ import { type Channel, processChannel, threadChannel } from '../../src/threads/c
 
 const file = new URL('./pool-member.ts', import.meta.url)
 
-/** Both kinds of other sides that there are, each running `pool-member.ts`. */
+/** Both kinds of channels, each to a member that runs `pool-member.ts`. */
 export const memberChannels: Readonly<Record<'thread' | 'process', (...args: string[]) => Channel>> = {
   thread: (...argv) => threadChannel(new Worker(file, { argv, stderr: true })),
   process: (...argv) =>

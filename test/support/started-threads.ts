@@ -1,6 +1,6 @@
 import type { Worker } from 'node:worker_threads'
 
-/** The threads of this process that are alive and were started after this module was loaded. */
+/** The live threads of this process that were started after this module was loaded. */
 export const startedThreads: Worker[] = []
 
 process.on('worker', (worker) => {

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, connect } from 'node:net'
 import { createServer } from 'node:tls'
 
-/** Whom to trust so that the relay is trusted. It was made for these tests, and its own key was thrown away. */
+/** The certificate to trust. It was made for these tests, and its private key was thrown away. */
 export const testAuthority = `-----BEGIN CERTIFICATE-----
 MIIBmjCCAUGgAwIBAgIUDFjgSrG8lVmlWvHySxdfNx5SdJowCgYIKoZIzj0EAwIw
 IjEgMB4GA1UEAwwXVGlkZW1hcmsgdGVzdCBhdXRob3JpdHkwIBcNMjYxMTE2MTk0
@@ -16,7 +16,7 @@ p0xbcTlV6XbfE5fUQ5GtnNtrWk5aOqpHHADc7Ne2
 -----END CERTIFICATE-----
 `
 
-/** Of 127.0.0.1, and of no name. */
+/** Valid for 127.0.0.1, and for no host name. */
 const certificate = `-----BEGIN CERTIFICATE-----
 MIIBojCCAUmgAwIBAgIUSBGdxstN7l9uRkkliHS3XUe2RngwCgYIKoZIzj0EAwIw
 IjEgMB4GA1UEAwwXVGlkZW1hcmsgdGVzdCBhdXRob3JpdHkwIBcNMjYxMTE2MTk0
@@ -36,9 +36,9 @@ xF5zfoBCCpNRPIIAnNouJIHUfpJsnN7nffxSHBQjkvl/PF9AlvNI7v2x
 -----END PRIVATE KEY-----
 `
 
-/** A way by TLS to a server on this machine that speaks without it. */
+/** A TLS proxy to a server on this machine that does not speak TLS. */
 export class TlsRelay {
-  /** The credentials that requests came with, as they were sent. */
+  /** The credentials of the requests, as they were sent. */
   readonly credentials: string[] = []
   readonly #server = createServer({ cert: certificate, key })
 
@@ -55,7 +55,7 @@ export class TlsRelay {
       outgoing.on('error', () => incoming.destroy()).on('close', () => incoming.destroy())
       outgoing.unref()
     })
-    // Whoever does not trust it hangs up.
+    // A client that does not trust the certificate hangs up.
     relay.#server.on('tlsClientError', () => {})
     relay.#server.on('connection', (socket) => socket.unref())
     relay.#server.listen(0, '127.0.0.1').unref()

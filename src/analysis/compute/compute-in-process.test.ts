@@ -20,7 +20,7 @@ after(() => rmSync(folder, { recursive: true, force: true }))
 
 const dimensions = 32
 
-/** Directions that follow from the number alone; every tenth is all zeros, every seventh is that of number 0. */
+/** A direction derived from the number; every tenth is all zeros, every seventh equals that of number 0. */
 function vectorOf(node: number): Float32Array {
   if (node % 10 === 9) return new Float32Array(dimensions)
   const seed = node % 7 === 0 ? 0 : node
@@ -74,13 +74,13 @@ function childProcesses(): number[] {
   )
 }
 
-/** The priorities of all threads of all processes that this one has started; those that just end are left out. */
+/** The niceness of all threads of this process's children, except those that just end. */
 function niceOfChildren(): number[] {
   return childProcesses().flatMap((child) => {
     try {
       return readdirSync(`/proc/${child}/task`).map((thread) => {
         const stat = readFileSync(`/proc/${child}/task/${thread}/stat`, 'utf8')
-        // The name, in parentheses, may hold anything; the priority is the 17th field after it.
+        // The name, in parentheses, may hold anything; the niceness is the 17th field after it.
         return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16])
       })
     } catch {
@@ -99,7 +99,7 @@ suite('the process of an algorithm, here of a neighbour graph', () => {
     await computeInProcess({
       job: jobOf(600, join(folder, `${files++}.parquet`), { threads: 2 }),
       portions: (async function* () {
-        // The second is asked for when the process has taken the first.
+        // The second portion is read after the process has taken the first.
         for await (const portion of portions(600)) {
           yield portion
           seen.push(...niceOfChildren())
@@ -120,7 +120,7 @@ suite('the process of an algorithm, here of a neighbour graph', () => {
     assert.equal(one.progress.at(-1), 1)
     const rows = await read(one.path)
     assert.equal(rows.length, first.rows)
-    // Vectors of zeros have no edges, out or in.
+    // Zero vectors have no edges, in or out.
     assert.equal(first.rows, 1200 * 0.9 * 10)
     for (const row of rows) {
       for (const end of ['source', 'target']) {
@@ -163,7 +163,7 @@ suite('the process of an algorithm, here of a neighbour graph', () => {
     }
   })
 
-  test('a process that dies fails the run, and leaves none behind', {
+  test('a process that exits fails the run, and leaves no process behind', {
     skip: !existsSync('/proc/self/task'),
   }, async () => {
     const pids: number[] = []
@@ -196,7 +196,7 @@ suite('the process of an algorithm, here of a neighbour graph', () => {
       {
         job: jobOf(600, join(folder, `${files++}.parquet`)),
         portions: (async function* () {
-          // The second is asked for when the process has taken the first, and it never takes the second.
+          // The second portion is read after the process has taken the first, and the process never takes the second.
           for await (const portion of portions(600)) {
             yield portion
             for (const pid of mine()) process.kill(pid, 'SIGSTOP')
@@ -205,7 +205,7 @@ suite('the process of an algorithm, here of a neighbour graph', () => {
         signal: new AbortController().signal,
         progress: () => {},
       },
-      // While it runs it is at work: on a busy machine it may be still for a while.
+      // The process is working, but on a busy machine it may get no CPU for a while.
       { stillMaxMs: 4000 },
     )
     await assert.rejects(work, {
@@ -222,7 +222,7 @@ suite('the process of an algorithm, here of a neighbour graph', () => {
     assert.ok(existsSync(path) && readFileSync(path, 'utf8') === 'mine')
   })
 
-  test('what the runtime compiled for it is kept for the next, though it ends by a kill', async (t) => {
+  test('compiled code is kept for the next process, although the process is killed', async (t) => {
     const cache = join(folder, 'compiled')
     const { NODE_COMPILE_CACHE: before } = process.env
     t.after(() => {
@@ -241,7 +241,7 @@ suite('the process of an algorithm, here of a neighbour graph', () => {
   })
 
   const disk = MemoryDisk.mount(1)
-  test('a disk without room for the file is told by its code', {
+  test('a full disk is reported by its code', {
     skip: disk === null && leftOutWithoutMount,
   }, async () => {
     disk!.fill()
@@ -311,7 +311,7 @@ suite('the process of every type', () => {
       const reading = new AbortController()
       const halfRead = start(type, { signal: reading.signal }).work(
         (async function* () {
-          // The second is asked for when the process has taken the first.
+          // The second portion is read after the process has taken the first.
           let taken = 0
           for await (const portion of described()) {
             if (taken++ > 0) reading.abort(cancelled)

@@ -1,7 +1,7 @@
 /**
- * The parent's end of a computing process. Not a worker thread: ending a thread in the middle of a run of the native
- * runtime aborts the whole server, and a computation that runs out of memory must not take the server with it. Ending
- * the process is how a run is cancelled: at once, whatever it is doing.
+ * The parent's side of a computing process. A worker thread was rejected: ending a thread during a run of the native
+ * runtime aborts the whole server, and a computation that runs out of memory must not take the server with it. A cancel
+ * kills the process at once, whatever it is doing.
  */
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
@@ -19,9 +19,9 @@ export interface ComputeWork {
   readonly progress: (done: number) => void
 }
 
-/** It yields to everything else, and may have to for minutes. */
+/** The process has the lowest priority, and may have to wait for minutes. */
 const silenceMaxMs = 10 * 60_000
-/** However low its priority, one that is not stopped gets some of the processor within this time. */
+/** Even at the lowest priority, a process that is not stopped gets some CPU within this time. */
 const stillMaxMs = 3 * 60_000
 
 /** Resolves when the files are complete and on disk; rejects when the process fails or the signal fires. */
@@ -38,23 +38,23 @@ export async function computeInProcess(
   })
   const calls = new Calls(processChannel(child), {
     name: `process of ${job.type}`,
-    onNews: (done) => progress(done as number),
+    onNotification: (done) => progress(done as number),
     silenceMaxMs,
   })
-  let asked = 0
+  let openRequests = 0
   const ask = async (call: ComputeCall): Promise<unknown> => {
-    asked++
+    openRequests++
     try {
       return await calls.call(call)
     } finally {
-      asked--
+      openRequests--
     }
   }
   const kill = (): void => void calls.kill()
   let hung: CallLost | null = null
   const unwatch = watchProcessorTime(child.pid, {
     stillMaxMs: limits.stillMaxMs,
-    isExpected: () => asked > 0,
+    isExpected: () => openRequests > 0,
     still: () => {
       const message = `the ${job.type} process hung: it used no CPU for ${limits.stillMaxMs / 1000} s`
       hung = new CallLost(message, true, null)
@@ -69,7 +69,7 @@ export async function computeInProcess(
       signal.throwIfAborted()
     }
     const computed = (await ask({ type: 'finish' })) as Computed
-    // It may have been done while the signal fired.
+    // The computation may have finished while the signal fired.
     signal.throwIfAborted()
     return computed
   } catch (error) {
@@ -77,7 +77,7 @@ export async function computeInProcess(
   } finally {
     signal.removeEventListener('abort', kill)
     unwatch()
-    // The process is gone before anybody removes what it wrote.
+    // The process must have ended before its files are removed.
     await calls.kill()
   }
 }

@@ -3,10 +3,10 @@
  *
  *   job       what to execute and where to write; once
  *   portion   a portion of the input; answered when it is taken, so that the sender never gets ahead
- *   finish    all of the input is there; the answer comes when the files are complete and on disk
+ *   finish    the input is complete; answered when the files are complete and on disk
  *
- * An algorithm that fails answers the call under way with its error. Meanwhile it tells how much is done, from 0 to 1.
- * Its priority is lowered before anything else, so that threads it starts have it too.
+ * An algorithm that fails answers the open call with its error. Notifications say how much is done, from 0 to 1.
+ * The process lowers its priority before anything else, so that threads it starts inherit it.
  */
 import { readdirSync } from 'node:fs'
 import { flushCompileCache } from 'node:module'
@@ -23,7 +23,7 @@ export interface ComputeJob {
   readonly dimensions: number
   readonly threads: number
   readonly series: Series | null
-  /** Where each artifact is written, by its name: those of a series only where it is one. There must be no such file. */
+  /** The path of each artifact, by name, those for series only in a series. The files must not exist. */
   readonly paths: Readonly<Record<string, string>>
 }
 
@@ -32,7 +32,7 @@ export type ComputeCall =
   | { readonly type: 'portion'; readonly portion: InputPortion }
   | { readonly type: 'finish' }
 
-/** What came of a job, and what it cost its process, for the log and for whoever measures. */
+/** The result of a job and its cost, for the log and for benchmarks. */
 export interface Computed {
   readonly files: Readonly<Record<string, WrittenFile>>
   readonly cpuSeconds: number
@@ -41,7 +41,7 @@ export interface Computed {
   readonly numbers: Readonly<Record<string, number>>
 }
 
-// On Linux a priority is a thread's own, and the runtime has started some before it came here.
+// On Linux a priority belongs to a thread, and the runtime has already started some.
 for (const thread of threadsSoFar()) setPriority(thread, constants.priority.PRIORITY_LOW)
 
 const { algorithms } = await import('../algorithms.ts')
@@ -54,7 +54,7 @@ let executing: Promise<Computed>
 const { started, tell } = answerCalls<ComputeCall>({ answer: take })
 started()
 
-/** 0, where they cannot be known, is the process. */
+/** Returns 0, which stands for the process, if they cannot be listed. */
 function threadsSoFar(): number[] {
   try {
     return readdirSync('/proc/self/task').map(Number)
@@ -67,11 +67,11 @@ async function take(call: ComputeCall): Promise<unknown> {
   switch (call.type) {
     case 'job':
       executing = execute(call.job)
-      // Whichever call is under way, or comes next, hears of it.
+      // The open call, or the next one, reports the error.
       executing.catch(() => {})
       return
     case 'portion':
-      // Where nobody reads any more, the end of the execution says why.
+      // If the input is no longer read, the end of the execution says why.
       await Promise.race([writer.write(call.portion).catch(() => executing), executing])
       return
     case 'finish':
@@ -89,13 +89,13 @@ async function execute({ type, parameters, threads, paths, ...given }: ComputeJo
   const input = { rowsMax, dimensions, series, portions }
   const numbers = await algorithm.execute(input, parameters, tables, { threads, progress })
   const files = Object.fromEntries(Object.entries(tables).map(([name, table]) => [name, table.finish()]))
-  // What the runtime compiled is kept for the next one. It would do so at its end, but that is a kill.
+  // Saves compiled code for the next process. Node would do so on exit, but this process is killed.
   flushCompileCache()
   const { userCPUTime, systemCPUTime, maxRSS } = process.resourceUsage()
   return { files, cpuSeconds: (userCPUTime + systemCPUTime) / 1e6, peakBytes: maxRSS * 1024, numbers }
 }
 
-/** Messages are read in between: without that, the end of the parent would not be noticed. */
+/** Lets messages be read in between, so that the end of the parent is noticed. */
 async function progress(done: number): Promise<void> {
   await tell(done)
   await new Promise((resolve) => setImmediate(resolve))

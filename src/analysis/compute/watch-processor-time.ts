@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
 
-/** In parts, so that a pause of this whole machine is taken for no more than one of them. */
+/** The time is measured in parts, so that a pause of the whole machine counts as one part at most. */
 const parts = 4
 
 /**
- * Calls back when a process of which something is expected has had no processor time at all for so long: it is stopped, or
- * waits for what never comes. One that is merely starved gets a little in every minute. Returns what ends the watch. Where
- * the system has no table of processes, it never calls.
+ * Calls back when a process that should be working has used no CPU at all for this long: it is stopped, or waits
+ * forever. A process that is merely starved gets a little every minute. Returns a function that ends the watch. Never
+ * calls on systems without /proc.
  */
 export function watchProcessorTime(
   pid: number | undefined,
@@ -23,7 +23,7 @@ export function watchProcessorTime(
   return () => clearInterval(look)
 }
 
-/** User and system time of all its threads, as Linux counts it; null where that is not told. */
+/** User and system time of all its threads, as Linux counts it; null if unknown. */
 function ticksOf(pid: number | undefined): string | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')

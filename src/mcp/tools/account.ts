@@ -24,12 +24,12 @@ export const account = tool(
   async (_input, api, tokens) => {
     const { name, entitlements, policy, embedding_profiles, earliest_ingested_at, latest_ingested_at, usage } =
       await api.get<Account>('/v1/account')
-    const told = { name, policy, earliest_ingested_at, latest_ingested_at, embedding_profiles, usage, entitlements }
-    // A list that is cut off would say too little may be read, and is told as such.
-    const { shown, left: left_out } = fittingFields(told, tokens - tokensOfRest)
+    const fields = { name, policy, earliest_ingested_at, latest_ingested_at, embedding_profiles, usage, entitlements }
+    // A truncated list would understate what may be read, so `left_out` reports the cut.
+    const { shown, left: left_out } = fittingFields(fields, tokens - tokensOfRest)
     return { ...shown, left_out }
   },
 )
 
-/** The names of what is left out. */
+/** Tokens for the names of the omitted fields. */
 const tokensOfRest = 50

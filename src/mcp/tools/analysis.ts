@@ -1,9 +1,9 @@
 import { zstdDecompressSync } from 'node:zlib'
+import { Type } from 'typebox'
 import { analysisTypes } from '../../access/analysis-types.ts'
 import { claimKeyPattern } from '../../access/claim.ts'
-import { Type } from '../../schema-types.ts'
-import { choice } from '../../validation.ts'
-import { type Api, Refusal } from '../api.ts'
+import { choice } from '../../platform/validation.ts'
+import { type Api, Refusal, segmentOf } from '../api.ts'
 import { clipped, fitting, tokensIn } from '../token-budget.ts'
 import { codes, cursor, listLength, time, tool } from '../tool.ts'
 
@@ -29,7 +29,7 @@ interface Artifact {
 const runsDefault = 10
 const rowsDefault = 20
 
-/** A file is held whole while its rows are read. */
+/** The whole file is in memory while its rows are read. */
 const readBytesMax = 16 * 2 ** 20
 
 const briefly = ({ run_id, analysis_type, status, progress, created_at, completed_at }: Run) => ({
@@ -84,9 +84,9 @@ export const startAnalysis = tool(
   },
   async ({ analysis_type, parameters = {}, idempotency_key: key, ...scope }, api) => {
     const profile = analysis_type === 'feature_rollup' ? undefined : await defaultProfile(api)
-    const asked = { analysis_type, embedding_profile_id: profile, input_scope: scope, parameters }
-    const run = await api.post<Run>('/v1/analysis/runs', asked, key === undefined ? {} : { 'idempotency-key': key })
-    return { ...briefly(run), next: 'read_analysis with this run_id, in some seconds' }
+    const request = { analysis_type, embedding_profile_id: profile, input_scope: scope, parameters }
+    const run = await api.post<Run>('/v1/analysis/runs', request, key === undefined ? {} : { 'idempotency-key': key })
+    return { ...briefly(run), next: 'call read_analysis with this run_id in a few seconds' }
   },
 )
 
@@ -110,7 +110,7 @@ export const readAnalysis = tool(
   },
   async ({ run_id, artifact, offset = 0, limit, cursor: after }, api, tokens) => {
     if (run_id === undefined) return runsAnswer(api, limit ?? runsDefault, after, tokens)
-    const path = `/v1/analysis/runs/${encodeURIComponent(run_id)}`
+    const path = `/v1/analysis/runs/${segmentOf('run_id', run_id)}`
     const run = await api.get<Run>(path)
     const { artifacts } = await api.get<{ readonly artifacts: readonly Artifact[] }>(`${path}/artifacts`)
     if (artifact === undefined) {
@@ -128,12 +128,14 @@ export const readAnalysis = tool(
     const head = { run_id, artifact, rows: found.rows, offset }
     const { shown } = fitting(rows, () => '', tokens - tokensIn(JSON.stringify(head)) - 50)
     const next = offset + shown.length
-    // A row that does not fit alone is passed over, or nobody came past it.
+    // A row that does not fit alone is skipped. Otherwise nobody could read past it.
     const isTooLong = shown.length === 0 && rows.length > 0
     return {
       ...head,
       next_offset: next + (isTooLong ? 1 : 0) < found.rows ? next + (isTooLong ? 1 : 0) : undefined,
-      note: isTooLong ? 'the row is longer than max_tokens: ask for more tokens, or go on behind it' : undefined,
+      note: isTooLong
+        ? 'the row is longer than max_tokens: increase max_tokens, or continue at next_offset'
+        : undefined,
       quoted: shown,
     }
   },
@@ -155,7 +157,7 @@ async function defaultProfile(api: Api): Promise<string | undefined> {
   return profiles.find(({ is_default }) => is_default)?.id
 }
 
-/** Rows as JSON can say them. Texts in them are of documents. */
+/** The rows as JSON values. Texts in them come from documents. */
 async function rowsOf(bytes: Uint8Array, range: { rowStart: number; rowEnd: number }): Promise<readonly object[]> {
   const { parquetReadObjects } = await import('hyparquet')
   const rows = await parquetReadObjects({

@@ -1,4 +1,5 @@
-import { Type } from '../../schema-types.ts'
+import { Type } from 'typebox'
+import { segmentOf } from '../api.ts'
 import { clipped, fittingFields, tokensIn } from '../token-budget.ts'
 import { listLength, time, tool } from '../tool.ts'
 import { type Listing, listingAnswer } from './browse.ts'
@@ -37,7 +38,7 @@ export const author = tool(
     },
   },
   async ({ platform, external_author_id, limit = documentsDefault, ...window }, api, tokens) => {
-    const path = `/v1/users/${encodeURIComponent(platform)}/${encodeURIComponent(external_author_id)}`
+    const path = `/v1/users/${segmentOf('platform', platform)}/${segmentOf('external_author_id', external_author_id)}`
     const { user } = await api.get<Profile>(path, window)
     const listing = await api.get<Listing>(`${path}/documents`, { ...window, limit })
     const said = {

@@ -1,4 +1,4 @@
-import { Type } from '../../schema-types.ts'
+import { Type } from 'typebox'
 import { type ListedDocument, listed } from '../documents.ts'
 import { fitting } from '../token-budget.ts'
 import { codes, cursor, listLength, time, tool } from '../tool.ts'
@@ -31,10 +31,10 @@ export const browse = tool(
       tags: codes('One of these tags, matched exactly.'),
       classification_codes: codes('One of these categories.'),
       content_types: codes('Only these content types.'),
-      created_from: time('Came in then or later.'),
-      created_to: time('Came in before.'),
-      published_from: time('Published then or later.'),
-      published_to: time('Published before.'),
+      created_from: time('Ingested at this time or later.'),
+      created_to: time('Ingested before this time.'),
+      published_from: time('Published at this time or later.'),
+      published_to: time('Published before this time.'),
       query: Type.Optional(
         Type.String({
           minLength: 1,
@@ -46,11 +46,11 @@ export const browse = tool(
       cursor: cursor('`next_cursor` of the previous response.'),
     },
   },
-  async ({ ...asked }, api, tokens) =>
-    listingAnswer(await api.get<Listing>('/v1/documents/browse', { limit: documentsDefault, ...asked }), tokens),
+  async ({ ...conditions }, api, tokens) =>
+    listingAnswer(await api.get<Listing>('/v1/documents/browse', { limit: documentsDefault, ...conditions }), tokens),
 )
 
-/** What of a page of the catalog fits. */
+/** The documents of a catalog page that fit. */
 export function listingAnswer({ documents, next_cursor, created_from, created_to }: Listing, tokens: number): object {
   const items = documents.map(({ document }) => listed(document.id, document))
   const { shown, left } = fitting(items, ({ document_id }) => document_id, tokens - 250)

@@ -1,5 +1,5 @@
-import { Type } from '../../schema-types.ts'
-import { choice } from '../../validation.ts'
+import { Type } from 'typebox'
+import { choice } from '../../platform/validation.ts'
 import { fitting } from '../token-budget.ts'
 import { codes, cursor, listLength, tool } from '../tool.ts'
 
@@ -22,10 +22,13 @@ const eventTypes = [
 ] as const
 const eventsDefault = 25
 
-/** More than most take: a page is asked for that fits, because what were cut off it the cursor would pass over. */
+/**
+ * More tokens than most events take. The page size follows from it, because the cursor would skip events that were cut
+ * off.
+ */
 const tokensOfEvent = 150
 
-/** The cursor. */
+/** Tokens for the cursor. */
 const tokensOfRest = 100
 
 export const changes = tool(
@@ -47,7 +50,6 @@ export const changes = tool(
         Type.Array(choice(eventTypes), {
           minItems: 1,
           maxItems: eventTypes.length,
-          uniqueItems: true,
           description: 'Only these types. Default: the first three.',
         }),
       ),
@@ -56,21 +58,21 @@ export const changes = tool(
       limit: Type.Optional(listLength(100, eventsDefault)),
     },
   },
-  async ({ limit = eventsDefault, ...asked }, api, tokens) => {
+  async ({ limit = eventsDefault, ...filters }, api, tokens) => {
     const page = (length: number) =>
       api.get<{ readonly items: readonly Event[]; readonly next_cursor: string }>('/v1/changes', {
-        ...asked,
+        ...filters,
         limit: length,
       })
     let { items, next_cursor } = await page(Math.min(limit, Math.floor(tokens / tokensOfEvent)))
-    const { shown } = fitting(items.map(told), () => '', tokens - tokensOfRest)
-    // Long names can make them heavier.
+    const { shown } = fitting(items.map(eventAnswer), () => '', tokens - tokensOfRest)
+    // Long names can make events larger than estimated.
     if (shown.length < items.length) ({ items, next_cursor } = await page(Math.max(1, shown.length)))
-    return { events: items.map(told), next_cursor, is_end_for_now: items.length === 0 ? true : undefined }
+    return { events: items.map(eventAnswer), next_cursor, is_end_for_now: items.length === 0 ? true : undefined }
   },
 )
 
-const told = (event: Event) => ({
+const eventAnswer = (event: Event) => ({
   event_type: event.event_type,
   document_id: event.document_id,
   version_id: event.version_id,

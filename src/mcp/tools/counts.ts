@@ -1,5 +1,5 @@
-import { Type } from '../../schema-types.ts'
-import { choice } from '../../validation.ts'
+import { Type } from 'typebox'
+import { choice } from '../../platform/validation.ts'
 import { type Api, Refusal } from '../api.ts'
 import { clipped, fitting } from '../token-budget.ts'
 import { codes, listLength, time, tool } from '../tool.ts'
@@ -41,7 +41,7 @@ export const counts = tool(
       platforms: codes('With `query`: only these platforms.'),
       languages: codes('With `query`: only these languages.'),
       published_from: time('With `query`: published at this time or later.'),
-      published_to: time('With `query`: published before.'),
+      published_to: time('With `query`: published before this time.'),
       prefix: Type.Optional(
         Type.String({
           minLength: 1,
@@ -53,7 +53,7 @@ export const counts = tool(
     },
   },
   async ({ by, query, bucket = 'day', prefix, limit = valuesDefault, datasets, ...narrowing }, api, tokens) => {
-    const told = (values: readonly ValueCount[], more: object) => {
+    const countsAnswer = (values: readonly ValueCount[], more: object) => {
       const { shown, left } = fitting(
         values.map(({ value, count }) => ({ value: clipped(value, 200), count })),
         ({ value }) => value,
@@ -62,7 +62,7 @@ export const counts = tool(
       return { by, ...more, quoted: shown, not_shown: left.length === 0 ? undefined : left.length }
     }
     if (query !== undefined) {
-      // Every document has one status: those together are all that match.
+      // Every document has exactly one status, so the counts of the statuses add up to the number of matches.
       const facets = [...new Set([by === 'published_at' ? { published_at: bucket } : by, 'status'])]
       const facet_limit = Math.max(limit, statusesMax)
       const body = { query, datasets, ...narrowing, facets, facet_limit, limit: 1, fields: ['status'] }
@@ -71,23 +71,23 @@ export const counts = tool(
         readonly facets_exact: boolean
       }>('/v1/search/keyword', body)
       const documents = sumOf(answer.facets.status ?? [])
-      return told((answer.facets[by] ?? []).slice(0, limit), { documents, exact: answer.facets_exact })
+      return countsAnswer((answer.facets[by] ?? []).slice(0, limit), { documents, exact: answer.facets_exact })
     }
     const unusable = Object.keys(narrowing).filter((name) => narrowing[name as keyof typeof narrowing] !== undefined)
     if (!(listable as readonly string[]).includes(by)) throw needsQuery('by', `${by} can only be counted with a query`)
     if (unusable.length > 0) throw needsQuery(unusable[0]!, 'needs a query: add one, or leave this out')
-    if ((datasets?.length ?? 0) > 1) throw needsQuery('datasets', 'must name a single dataset if there is no query')
+    if (new Set(datasets).size > 1) throw needsQuery('datasets', 'must name a single dataset if there is no query')
     const dataset_id = datasets?.[0]
     const answer = await api.get<Values>(`/v1/values/${by}`, { dataset_id, prefix, limit })
     const hasMore = answer.next_cursor !== undefined
-    return told(answer.values, {
+    return countsAnswer(answer.values, {
       documents: await documentsIn(api, dataset_id),
       more: hasMore ? 'there are more values: use a prefix or a larger limit' : undefined,
     })
   },
 )
 
-/** How many may be read in all. Every document is in one dataset. */
+/** The number of documents that may be read. Every document is in exactly one dataset. */
 async function documentsIn(api: Api, dataset_id: string | undefined): Promise<number> {
   let documents = 0
   let cursor: string | undefined

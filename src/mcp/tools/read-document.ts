@@ -1,5 +1,5 @@
-import { Type } from '../../schema-types.ts'
-import { Refusal } from '../api.ts'
+import { Type } from 'typebox'
+import { Refusal, segmentOf } from '../api.ts'
 import { type ListedDocument, saidOf, toldOf } from '../documents.ts'
 import { fittingFields, partOf, tokensIn } from '../token-budget.ts'
 import { tool } from '../tool.ts'
@@ -23,7 +23,7 @@ interface Content {
   readonly body: string | null
 }
 
-/** Offsets, a note, and the names of what is left out. */
+/** Tokens for offsets, a note, and the names of omitted fields. */
 const tokensOfRest = 150
 
 export const readDocument = tool(
@@ -45,11 +45,11 @@ export const readDocument = tool(
     },
   },
   async ({ document_id, version_id, offset = 0 }, api, tokens) => {
-    const path = `/v1/documents/${encodeURIComponent(document_id)}`
-    // Of some documents an earlier text may be read and not the current one: then there is no more than that text.
+    const path = `/v1/documents/${segmentOf('document_id', document_id)}`
+    // An earlier text may be readable while the current document is not. The answer then has only that text.
     const detail = await allowing(version_id === undefined ? [] : [404], api.get<Detail>(path))
     const content = await allowing(detail === null ? [] : [403], api.get<Content>(`${path}/content`, { version_id }))
-    const told = {
+    const known = {
       ...(detail === null ? { document_id } : toldOf(detail.id, detail)),
       first_seen_at: detail?.created_at,
       last_seen_at: detail?.observed_at,
@@ -66,17 +66,22 @@ export const readDocument = tool(
       classifications: detail?.classifications,
       metrics: detail?.snapshot?.metrics,
     }
-    const room = tokens - tokensIn(JSON.stringify(told)) - tokensOfRest
+    const room = tokens - tokensIn(JSON.stringify(known)) - tokensOfRest
     const text = content?.body ?? ''
-    // What is said of a document takes at most half of the room from its text: somebody always comes to its end.
+    // The metadata of a document takes at most half of the room from its text, so that a reader always reaches the end.
     const half = partOf(text, offset, Math.floor(room / 2)).part
     const { shown, left: left_out } = fittingFields(said, room - tokensIn(JSON.stringify(half)))
     if (content === null) {
-      return { ...told, left_out, note: 'this key may not read texts (permission body)', quoted: shown }
+      return {
+        ...known,
+        left_out,
+        note: 'this key cannot read texts: its application lacks the permission body',
+        quoted: shown,
+      }
     }
     const { part, next } = partOf(text, offset, room - tokensIn(JSON.stringify(shown)))
     return {
-      ...told,
+      ...known,
       left_out,
       text_characters: text.length,
       offset,
@@ -86,10 +91,10 @@ export const readDocument = tool(
   },
 )
 
-/** Null where it is refused with one of these statuses. */
-async function allowing<Answer>(statuses: readonly number[], asked: Promise<Answer>): Promise<Answer | null> {
+/** Null if the request is refused with one of these statuses. */
+async function allowing<Answer>(statuses: readonly number[], request: Promise<Answer>): Promise<Answer | null> {
   try {
-    return await asked
+    return await request
   } catch (error) {
     if (error instanceof Refusal && statuses.includes(error.status)) return null
     throw error

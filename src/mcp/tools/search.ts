@@ -1,5 +1,5 @@
-import { Type } from '../../schema-types.ts'
-import { choice } from '../../validation.ts'
+import { Type } from 'typebox'
+import { choice } from '../../platform/validation.ts'
 import type { Api } from '../api.ts'
 import { type ListedDocument, listed } from '../documents.ts'
 import { fitting, fittingFields, tokensIn } from '../token-budget.ts'
@@ -20,7 +20,7 @@ interface SearchAnswer {
 
 const resultsDefault = 10
 
-/** What only a search by words can do: a request that asks for it, and for no mode, is one. */
+/** Parameters that only keyword search has: a request with one of them and without a mode is a keyword search. */
 const byWords = ['cursor', 'topics', 'tags', 'classification_codes', 'external_author_id', 'sort', 'typo'] as const
 
 export const search = tool(
@@ -29,7 +29,7 @@ export const search = tool(
     title: 'Search documents',
     description:
       'Finds documents by content, best first, each with a passage of up to 500 characters. Use it first for any question about the content. ' +
-      'Mode `hybrid` (the default) takes a question or phrase in natural language; `keyword` is for exact names, codes and quotations: words are combined with OR, "…" is a phrase, +word must occur, -word must not. ' +
+      'Mode `hybrid` (the default) takes a question or phrase in natural language; `keyword` is for exact names, codes and quotations: words are combined with OR, "…" is a phrase, +word must occur, -word must not (before a digit, - is text). ' +
       'A passage is not the whole text: before you state what a document says, call `read_document` with its `document_id`. ' +
       'If there are few or no results, use fewer or other words, drop conditions, or check with `counts` which values exist. To find out how many documents match, use `counts`, not the length of this list.',
     quotes: true,
@@ -43,8 +43,8 @@ export const search = tool(
       languages: codes('Only these languages, ISO 639-1 codes such as en.'),
       published_from: time('Published at this time or later.'),
       published_to: time('Published before this time.'),
-      topics: codes('Keyword mode: one of these topics, to the letter.'),
-      tags: codes('Keyword mode: one of these tags, to the letter.'),
+      topics: codes('Keyword mode: one of these topics, matched exactly.'),
+      tags: codes('Keyword mode: one of these tags, matched exactly.'),
       classification_codes: codes('Keyword mode: one of these categories.'),
       external_author_id: Type.Optional(
         Type.String({
@@ -65,11 +65,11 @@ export const search = tool(
       cursor: cursor('Keyword mode: `cursor` of the previous response for the next page; everything else unchanged.'),
     },
   },
-  async ({ mode, ...asked }, api: Api, tokens) => {
-    const chosen = mode ?? (byWords.some((name) => asked[name] !== undefined) ? 'keyword' : 'hybrid')
-    const body = { limit: resultsDefault, ...asked }
+  async ({ mode, ...request }, api: Api, tokens) => {
+    const chosen = mode ?? (byWords.some((name) => request[name] !== undefined) ? 'keyword' : 'hybrid')
+    const body = { limit: resultsDefault, ...request }
     const answer = await api.post<SearchAnswer>(`/v1/search/${chosen}`, body)
-    // Words of texts too.
+    // Corrections contain words of documents too, so they are quoted.
     const { shown: corrected } = fittingFields({ corrections: answer.corrections }, Math.floor(tokens / 4))
     const head = {
       mode: chosen,

@@ -2,19 +2,19 @@ import { constants, createReadStream } from 'node:fs'
 import { lstat, open, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ArtifactFiles } from '../../analysis/artifact-files.ts'
-import { artifactEnding as kept } from '../../data-folder.ts'
-import { isId } from '../../ids.ts'
-import { makeFolder } from '../../make-folder.ts'
+import { artifactEnding as kept } from '../../platform/data-folder.ts'
+import { makeFolder } from '../../platform/folders.ts'
+import { isId } from '../../platform/ids.ts'
 
 const draft = '.partial'
 
-/** Neither what a link points to, nor anything that one would have to wait for. */
+/** Opens only the file itself: follows no link, and does not block on a pipe. */
 const fileItself = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 
-/** Artifacts as files of one folder: `ARTIFACT.partial` while it is written, `ARTIFACT.parquet` when it is whole. */
+/** Artifacts as files of one folder: `ARTIFACT.partial` while it is written, `ARTIFACT.parquet` when it is complete. */
 export function folderArtifactFiles(folder: string): ArtifactFiles {
   const pathOf = (artifactId: string, ending: string): string => {
-    // What is not an id never becomes a path.
+    // Only an id becomes a path.
     if (!isId('art', artifactId)) throw new Error('not the id of an artifact')
     return join(folder, artifactId + ending)
   }
@@ -29,7 +29,7 @@ export function folderArtifactFiles(folder: string): ArtifactFiles {
 
     async keep({ artifactId }) {
       await rename(pathOf(artifactId, draft), pathOf(artifactId, kept))
-      // The name is an entry of the folder, and on disk only when the folder is.
+      // The name is an entry of the folder, so it is on disk only after the folder is synced.
       const handle = await open(folder)
       try {
         await handle.sync()
@@ -42,7 +42,7 @@ export function folderArtifactFiles(folder: string): ArtifactFiles {
       const handle = await open(pathOf(artifactId, kept), fileItself).catch(nullIfMissing)
       if (handle === null) return null
       const found = await handle.stat()
-      // An empty range cannot be said to a stream.
+      // A stream cannot express an empty range.
       if (!found.isFile() || found.size !== bytes || end < start) {
         await handle.close()
         return null
@@ -73,7 +73,7 @@ export function folderArtifactFiles(folder: string): ArtifactFiles {
 }
 
 function nullIfMissing(error: NodeJS.ErrnoException): null {
-  // A link that is not followed is no file either.
+  // A link, which is not followed, counts as a missing file.
   if (error.code === 'ENOENT' || error.code === 'ELOOP') return null
   throw error
 }

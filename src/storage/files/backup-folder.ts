@@ -5,7 +5,7 @@ import type { BackupPlace } from '../../operator/backup-place.ts'
 
 const unfinished = '.partial'
 
-/** Backups in a folder, each a folder of its own. */
+/** A folder of backups. Each backup is a folder of its own. */
 export function folderOfBackups(folder: string): BackupPlace {
   const entries = () =>
     readdir(folder).catch((error: NodeJS.ErrnoException) => {
@@ -15,7 +15,7 @@ export function folderOfBackups(folder: string): BackupPlace {
   return {
     name: folder,
 
-    // They get their names when they are whole, and names sort by time.
+    // A backup gets its name when it is complete. Names sort by time.
     names: async () => (await entries()).filter((name) => backupTimeOf(name) !== null).sort(),
 
     async receive(make) {

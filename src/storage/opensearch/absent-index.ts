@@ -1,9 +1,10 @@
-import { TidemarkError } from '../../errors.ts'
-import type { SearchIndex, Unavailable } from '../../search/search-index.ts'
+import type { SearchIndex } from '../../indexing/fed-index.ts'
+import { TidemarkError } from '../../platform/errors.ts'
+import type { Unavailable } from '../../search/search-index.ts'
 
 /**
- * Stands in for the index of a cluster that was away when it was to be opened: it finds nothing, takes nothing, and says
- * why. Its place is taken as soon as the cluster is there (`openNewer`).
+ * Stands in for the index of a cluster that could not be reached when it was opened: it finds nothing, accepts nothing,
+ * and reports why. The real index replaces it as soon as the cluster is back (`openNewer`).
  */
 export class AbsentIndex implements SearchIndex {
   readonly isSound = true
@@ -18,7 +19,6 @@ export class AbsentIndex implements SearchIndex {
   vector = (): Promise<Unavailable> => this.#unavailable()
   similarWords = (): Promise<Unavailable> => this.#unavailable()
   score = (): Promise<Unavailable> => this.#unavailable()
-  count = (): Promise<Unavailable> => this.#unavailable()
   values = (): Promise<Unavailable> => this.#unavailable()
   withoutVector = (): Promise<Unavailable> => this.#unavailable()
   position = (): Promise<never> => this.#refuse()

@@ -1,14 +1,16 @@
+import { hash } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
-import { changesOf } from '../../search/read-packed.ts'
-import type { IndexBatch, IndexChange } from '../../search/search-index.ts'
+import type { IndexBatch, IndexChange } from '../../indexing/fed-index.ts'
+import { changesOf } from '../../indexing/read-packed.ts'
 import { type Cluster, ClusterTrouble } from './cluster.ts'
 import type { Profiles } from './profiles.ts'
 import { changeDocument, type StoredDocument } from './stored-document.ts'
 
 /**
- * A batch: the documents that it touches are read, changed here, and written whole; then the position. Killed in between,
- * the same batch comes again and ends in the same. Two writers do not undo each other: every write names what was read,
- * and a document that knows of a later batch is left as it is.
+ * Applies a batch: reads the documents that it changes, changes them here, and writes them whole; then writes the
+ * position. A process that is killed in between applies the same batch again with the same result. Two writers cannot
+ * undo each other: every write names the revision that was read, and a document that a later batch has changed is left
+ * as it is.
  */
 export async function applyBatch(
   cluster: Cluster,
@@ -36,11 +38,11 @@ export async function applyBatch(
       now === null || now === one._source ? [] : [{ read: one, source: now }],
     ),
   )
-  // It is read by its id, and never searched.
+  // The position is read by its id and never searched.
   if (position !== null) await writeAll(cluster, alias, [{ read: fed, source: { ...fed._source, position } }], false)
 }
 
-/** Where the index stands, and what was retired up to there has left nothing. */
+/** Records the position of the index, and that data retired up to there has left no trace. */
 export async function writePurged(cluster: Cluster, alias: string, purgedThrough: number): Promise<void> {
   const [fed] = await readAll(cluster, alias, [positionId])
   await writeAll(cluster, alias, [{ read: fed!, source: { ...fed!._source, purgedThrough } }], false)
@@ -52,7 +54,7 @@ const bringsVectors = (change: IndexChange): boolean =>
 
 const noDimensions = { of: () => undefined, fix: () => {}, changed: new Map<string, number>() }
 
-/** How far the index is fed, and purged: 0 for one that never was. */
+/** The position up to which the index is fed, and the position up to which it is purged; both are 0 for a new index. */
 export async function readPosition(
   cluster: Cluster,
   alias: string,
@@ -65,17 +67,24 @@ export async function readPosition(
 
 const positionIn = ({ _source }: Read): number => (_source as { position?: number } | undefined)?.position ?? 0
 
-/** Ids of documents have a letter before them: none is empty, and none is that of the position. */
 const positionId = 'position'
-const storedId = (documentId: string): string => `d${documentId}`
+/**
+ * A hash, because it stays after the document is removed. Half of SHA-256 is enough to distinguish documents, and
+ * cannot collide with the id of the position.
+ */
+const storedId = (documentId: string): string => `d${hash('sha256', documentId, 'base64url').slice(0, 22)}`
 
-/** Made visible by the way: a batch of some megabytes is a matter of seconds, whatever else the cluster does. */
+/**
+ * The write also refreshes the index: a batch of some megabytes takes seconds, regardless of other work of the cluster.
+ */
 const writeMs = 60_000
-/** A shard whose node is gone has another primary soon, or for long none: then the batch is refused, and fed again. */
+/**
+ * A shard whose node is lost soon has another primary, or has none for long: then the batch is refused, and fed again.
+ */
 const primaryWait = '5s'
-/** The cluster takes 100 MB in one request. */
+/** The cluster accepts 100 MB in one request. */
 const bulkBytesMax = 8_000_000
-/** Written before other work gets its turn: a millisecond or two. */
+/** The bytes that are written before other work runs: a millisecond or two. */
 const breathBytes = 250_000
 
 interface Read {
@@ -117,7 +126,7 @@ async function writeAll(cluster: Cluster, alias: string, writes: readonly Write[
     const { errors, items } = await cluster.call<BulkAnswer>({
       method: 'POST',
       path: `/${alias}/_bulk`,
-      // A name that is no alias any more must not become an index of its own.
+      // If the alias is gone, the cluster must not create an index of that name.
       query: { refresh, require_alias: true, timeout: primaryWait },
       lines,
       harmless: false,

@@ -12,7 +12,7 @@ after(() => {
   for (const server of servers) server.close()
 })
 
-/** A node, and what it was sent by each connection; `says` is what it does with each part that comes. */
+/** A node that records the requests of each connection; `says` handles each part that arrives. */
 async function nodeThat(says: (socket: Socket, part: string) => void) {
   const connections: Socket[] = []
   const server = createServer((socket) => {
@@ -39,7 +39,7 @@ test('connections are used again, each by one request at a time', async () => {
     socket.write(answered)
   })
   for (let i = 0; i < 20; i++) assert.equal((await ask(node).answered).text, '{}')
-  // A second one where the first has just answered.
+  // A second connection is possible if the first has just answered.
   assert.ok(connections.length <= 2, `${connections.length} connections`)
   assert.match(parts[0]!, /^POST \/ HTTP\/1\.1\r\nhost: 127\.0\.0\.1:\d+\r\n/)
   assert.match(parts[0]!, /content-type: application\/json\r\ncontent-length: 10\r\n\r\n\{"q":"ü"\}$/)

@@ -2,9 +2,9 @@ import type { Dispatcher, Pool } from 'undici'
 
 export interface NodeRequest {
   readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE' | 'HEAD'
-  /** With its query, all that needs it escaped. */
+  /** With its query, and escaped. */
   readonly path: string
-  /** Empty for none. */
+  /** Empty for no body. */
   readonly body: string
   readonly contentType: 'application/json' | 'application/x-ndjson'
 }
@@ -14,28 +14,28 @@ export interface NodeAnswer {
   readonly text: string
 }
 
-/** A request under way. */
+/** A request in progress. */
 export interface NodeExchange {
-  /** Rejects where there is no answer, with what the network, TLS or the reader of HTTP says. */
+  /** Rejects if there is no answer, with the error of the network, of TLS or of the HTTP parser. */
   readonly answered: Promise<NodeAnswer>
-  /** Ends it, and its connection with it. */
+  /** Ends the request and closes its connection. */
   abort(): void
 }
 
-/** What comes beyond waits for one of these. */
+/** More requests wait for one of these connections. */
 const connectionsMax = 256
 
-/** A connection that nobody used for so long is closed by us, before somebody on the way forgets it. */
+/** An idle connection is closed after this time, before a proxy in between drops it. */
 const idleMs = 30_000
 
 /**
- * One node of the cluster, by connections that are kept open. An exchange takes this process less by `undici` than by
- * `node:http`, and by a client's library on top of that: a search waits for two or three of them in a row.
+ * One node of the cluster, reached by keep-alive connections. `undici` takes less time of this process than `node:http`
+ * or the official client, and a search waits for two or three exchanges in a row.
  */
 export class ClusterNode {
   readonly #pool: Pool
   readonly #folder: string
-  /** Names and values by turns. */
+  /** Names and values alternate. */
   readonly #headers: readonly string[]
 
   private constructor(pool: Pool, folder: string, headers: readonly string[]) {
@@ -44,16 +44,16 @@ export class ClusterNode {
     this.#headers = headers
   }
 
-  /** Without an API key, a user and a password may stand in the address. */
+  /** Without an API key, the address may contain a user and a password. */
   static async open(address: string, apiKey: string | null): Promise<ClusterNode> {
-    // Loaded for the first call: who has the index elsewhere does without it.
+    // Loaded on first use: a process with the embedded index does not need it.
     const { Pool } = await import('undici')
     const url = new URL(address)
     const pool = new Pool(url.origin, {
       allowH2: false,
       connections: connectionsMax,
       keepAliveTimeout: idleMs,
-      // Who asks has a time limit for all of it.
+      // The caller has a time limit for the whole exchange.
       headersTimeout: 0,
       bodyTimeout: 0,
     })
@@ -87,7 +87,7 @@ class Exchange implements NodeExchange, Dispatcher.DispatchHandler {
     this.#reject = reject
   }
 
-  /** Where there is no connection yet there is nothing to end, and nothing is sent once there is. */
+  /** Without a connection there is nothing to close yet; the request is then not sent when there is one. */
   abort(): void {
     this.#givenUp = new Error('it was given up')
     this.#reject(this.#givenUp)
@@ -108,7 +108,7 @@ class Exchange implements NodeExchange, Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    // The connection is somebody else's from now on.
+    // The connection belongs to another request from now on.
     this.#controller = null
     const whole = this.#parts.length === 1 ? this.#parts[0]! : Buffer.concat(this.#parts)
     this.#resolve({ status: this.#status, text: whole.toString() })
@@ -125,7 +125,7 @@ function basicOf({ username, password }: URL): string | null {
   return `Basic ${Buffer.from(`${unescaped(username)}:${unescaped(password)}`).toString('base64')}`
 }
 
-/** A sign of percent that escapes nothing is meant as it is. */
+/** A percent sign that escapes nothing is a literal. */
 function unescaped(text: string): string {
   try {
     return decodeURIComponent(text)

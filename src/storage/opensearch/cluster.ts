@@ -1,14 +1,14 @@
 import { stringify } from 'node:querystring'
-import { UnavailableError } from '../../errors.ts'
+import { UnavailableError } from '../../platform/errors.ts'
+import { AvailableNodes } from './available-nodes.ts'
 import { type NodeAnswer as Answer, ClusterNode, type NodeExchange, type NodeRequest } from './cluster-node.ts'
-import { LivingNodes } from './living-nodes.ts'
 
 export interface ClusterOptions {
-  /** Of every node to speak to; a user and a password may stand in each. */
+  /** The addresses of all nodes; each may contain a user and a password. */
   readonly nodes: readonly string[]
   /** Sent as `Authorization: ApiKey …`; null for none. */
   readonly apiKey?: string | null
-  /** A node that does not even say that it is there for so long is gone. */
+  /** A node that does not answer a ping for so long counts as lost. */
   readonly silentAfterMs?: number
 }
 
@@ -17,24 +17,24 @@ export interface ClusterCall {
   readonly path: string
   readonly query?: Readonly<Record<string, string | number | boolean>>
   readonly body?: object
-  /** Of a bulk request, in place of a body: JSON each. */
+  /** The lines of a bulk request, JSON each, instead of a body. */
   readonly lines?: readonly string[]
-  /** Nothing happens twice by it: it may be sent to another node where one does not answer. */
+  /** The call can be repeated safely: it may be sent to another node if one does not answer. */
   readonly harmless: boolean
   readonly timeoutMs: number
 }
 
-/** The time that a call was given ran out: what it did is not known. */
+/** The time limit of a call has passed: the outcome of the call is unknown. */
 export class ClusterTimeout extends UnavailableError {}
 
-/** A node kept a call waiting, and is not there: another one may be. */
+/** A node kept a call waiting and does not answer pings: another node may answer. */
 class SilentNode extends ClusterTimeout {}
 
-/** The cluster refused a call, or was not there. `message` names no secret, no query and no text. */
+/** The cluster refused a call, or could not be reached. `message` contains no secret, query or text. */
 export class ClusterTrouble extends UnavailableError {
-  /** 0 where there was no answer. */
+  /** 0 if there was no answer. */
   readonly status: number
-  /** What the cluster calls it. */
+  /** The cluster's name for the error. */
   readonly type: string
 
   constructor(message: string, status: number, type: string) {
@@ -45,8 +45,8 @@ export class ClusterTrouble extends UnavailableError {
 }
 
 /**
- * Nobody was there, or nobody who could do it now: that changes by itself. A certificate, a password or a call that is refused
- * does not.
+ * Whether no node could be reached, or none could do it now: such errors pass. A certificate, a password or a call that
+ * is refused does not.
  */
 export function isAway(error: unknown): error is ClusterTimeout | ClusterTrouble {
   if (error instanceof ClusterTimeout) return true
@@ -54,29 +54,30 @@ export function isAway(error: unknown): error is ClusterTimeout | ClusterTrouble
   return error.status === 0 ? error.type !== untrusted : error.status === 429 || error.status >= 500
 }
 
-/** The type of the trouble of a node that is not the one it is taken for, or does not speak TLS. */
+/** The error type of a node that is not the expected one, or does not speak TLS. */
 const untrusted = 'untrusted'
 const aboutTrust = /certificate|altnames|wrong version number|packet length too long/i
 
-/** A node that keeps a call waiting is asked so often whether it is there at all. */
+/** How often a node that keeps a call waiting is pinged. */
 const pingEveryMs = 2000
 const silentAfterMs = 5000
 
-/** So often a harmless call is sent again where a node is gone, or says that it cannot, and at least once to each. */
+/** How often a harmless call is sent again if a node is lost, or says that it cannot; at least once to each node. */
 const retriesMin = 2
 
 /**
- * The nodes of an OpenSearch cluster. Who is gone is not asked for a while; whatever goes wrong is one of two errors.
+ * The nodes of an OpenSearch cluster. A lost node is not used for a while; every failure is one of two errors.
  *
- * A network can be cut without a word. So a node that keeps a call waiting is asked beside it whether it is there: one that
- * is may be slow; where it is not, the call ends then and not with its time, and goes to another node if it is harmless.
+ * A network can break silently. So a node that keeps a call waiting is pinged on another connection. A node that
+ * answers may just be slow; otherwise the call ends at once, before its time limit, and goes to another node if it is
+ * harmless.
  */
 export class Cluster {
   readonly #options: ClusterOptions
   readonly #retries: number
   readonly #silentAfterMs: number
-  #opened: Promise<LivingNodes<ClusterNode>> | null = null
-  /** Without users and passwords. */
+  #opened: Promise<AvailableNodes<ClusterNode>> | null = null
+  /** The addresses without users and passwords. */
   readonly name: string
 
   constructor(options: ClusterOptions) {
@@ -112,7 +113,7 @@ export class Cluster {
     }
   }
 
-  /** Fails with `ClusterTimeout`, or with what was wrong on the way to the node. */
+  /** Fails with `ClusterTimeout`, or with the error of the exchange. */
   async #answerOf(node: ClusterNode, asked: NodeExchange, timeoutMs: number, isLost: () => void): Promise<Answer> {
     let ended: ClusterTimeout | null = null
     const end = (why: ClusterTimeout): void => {
@@ -139,13 +140,13 @@ export class Cluster {
     }
   }
 
-  async #open(): Promise<LivingNodes<ClusterNode>> {
+  async #open(): Promise<AvailableNodes<ClusterNode>> {
     const { nodes, apiKey = null } = this.#options
     const opened = await Promise.all(nodes.map((node) => ClusterNode.open(node, apiKey)))
-    return new LivingNodes(opened, async (node) => isAble(await this.#ping(node)))
+    return new AvailableNodes(opened, async (node) => isAble(await this.#ping(node)))
   }
 
-  /** Null where it says nothing at all. */
+  /** Returns null if the node does not answer at all. */
   async #ping(node: ClusterNode): Promise<Answer | null> {
     const asked = node.ask({ method: 'HEAD', path: '/', body: '', contentType: 'application/json' })
     const limit = setTimeout(() => asked.abort(), this.#silentAfterMs)
@@ -172,7 +173,7 @@ export class Cluster {
     return body
   }
 
-  /** Of the network or of TLS there is no user and no password in it. */
+  /** Errors of the network and of TLS contain no user and no password. */
   #unreachable(error: Error): ClusterTrouble {
     const { code } = error as { readonly code?: unknown }
     const reason = error.message === '' ? String(code) : error.message.split('\n', 1)[0]!.slice(0, 300)
@@ -182,7 +183,7 @@ export class Cluster {
   }
 }
 
-/** Once for all nodes that it may be sent to. */
+/** Built once for all nodes that it may be sent to. */
 function requestOf({ method, path, query, body, lines }: ClusterCall): NodeRequest {
   return {
     method,
@@ -194,7 +195,7 @@ function requestOf({ method, path, query, body, lines }: ClusterCall): NodeReque
 
 type CallQuery = NonNullable<ClusterCall['query']>
 
-/** Searches have the same one each time. */
+/** Searches have the same query object each time. */
 const writtenQueries = new WeakMap<CallQuery, string>()
 function written(query: CallQuery): string {
   let text = writtenQueries.get(query)
@@ -205,10 +206,10 @@ function written(query: CallQuery): string {
   return text
 }
 
-/** A node that says, or somebody before it, that it cannot at the moment: another one may. */
+/** Whether a node, or a proxy before it, can handle the call now; otherwise another node may. */
 const isAble = (answer: Answer | null): boolean => answer !== null && ![502, 503, 504].includes(answer.status)
 
-/** Undefined for what is no JSON, as somebody before the node may say it. */
+/** Undefined for text that is not JSON, which a proxy may return. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text)

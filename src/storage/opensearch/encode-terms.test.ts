@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import * as random from '../../../test/contracts/random-changes.ts'
 import type { AnalysedField } from '../../text/types.ts'
-import { beginningsWith, decodeField, encodeField, encodeTerm, wordsOf } from './encode-terms.ts'
+import { decodeField, encodedPrefixes, encodeField, encodeTerm, wordsOf } from './encode-terms.ts'
 
 const anyTerm = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 5 }),
@@ -14,7 +14,7 @@ const anyField = fc.tuple(random.field, fc.array(anyTerm, { minLength: 12, maxLe
   terms: field.terms.map((term, i) => (i % 3 === 0 ? terms[i]! : term)),
 }))
 
-/** How often groups stand one after the other, each occurrence of a single one counted. */
+/** How often groups follow each other; for a single group, all its occurrences. */
 function occurrences({ terms, positions }: AnalysedField, groups: readonly string[][]): number {
   if (groups.length === 1) return terms.filter((term) => groups[0]!.includes(term)).length
   const at = (group: readonly string[], position: number) =>
@@ -61,11 +61,11 @@ test('terms begin as they did, a mark apart', () => {
       const beginning = [...term].slice(0, length).join('')
       fc.pre(isMarked || !term.startsWith('='))
       const encoded = encodeTerm(marked)!
-      assert.ok(beginningsWith(beginning).some((one) => encoded.startsWith(one)))
+      assert.ok(encodedPrefixes(beginning).some((one) => encoded.startsWith(one)))
     }),
   )
   const begins = (term: string, beginning: string) =>
-    beginningsWith(beginning).some((one) => encodeTerm(term)!.startsWith(one))
+    encodedPrefixes(beginning).some((one) => encodeTerm(term)!.startsWith(one))
   assert.deepEqual(
     [begins('=restoration', '=rest'), begins('==rest', '=rest'), begins('rest', 'resto')],
     [false, true, false],

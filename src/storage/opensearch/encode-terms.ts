@@ -1,30 +1,33 @@
 import type { AnalysedField } from '../../text/types.ts'
 
 /**
- * How terms that text/ made travel: the cluster's analyzer (mapping.ts) only takes a line apart again.
+ * The encoding of terms from text/ for the cluster, whose analyzer (mapping.ts) only splits a line again:
  *
  *   `run|running % fast|quick dog`    run and running at one position, then a hole, fast and quick, dog
  *
- * Phrases ask for neighbours alone, so one hole stands for any number. A term that stands twice at one position is an
- * occurrence more and no other phrase: the second one is put at the end, between holes.
+ * Phrases only compare neighbours, so one hole stands for any number of empty positions. A term that occurs twice at
+ * one position counts twice but makes no other phrase: the second one is put at the end, between holes.
  */
 const hole = '%'
 
-/** What would be taken for a space, a separator or a hole, and what is no character, by its number. Never a hole itself. */
+/**
+ * Characters that would be read as a space, a separator or a hole, and code points that are not characters, by their
+ * number. The result is never a hole.
+ */
 const special = /[\s\p{C}|%]/gu
 const escaped = (character: string): string => `%${character.codePointAt(0)!.toString(16)};`
 
-/** The cluster refuses terms of more than 32,766 bytes with the whole document; a longer one than this is not indexed. */
+/** The cluster refuses a document with a term of more than 32,766 bytes; longer terms than this are not indexed. */
 const termCharactersMax = 4096
 
-/** `null` for a term that is too long to have been indexed. */
+/** `null` for a term that is too long to be indexed. */
 export function encodeTerm(term: string): string | null {
-  const encoded = term === '' ? '%;' : encodeBeginning(term)
+  const encoded = term === '' ? '%;' : encodePrefix(term)
   return encoded.length > termCharactersMax ? null : encoded
 }
 
-/** Terms that begin so, and no others, begin with this when they are encoded. */
-const encodeBeginning = (beginning: string): string => beginning.replace(special, escaped)
+/** Encodes a prefix: exactly the terms that begin with it begin with the result when they are encoded. */
+const encodePrefix = (beginning: string): string => beginning.replace(special, escaped)
 
 export function encodeField({ terms, positions }: AnalysedField): string {
   const places: string[] = []
@@ -51,22 +54,22 @@ export function encodeField({ terms, positions }: AnalysedField): string {
   return [...places, ...repeated.flatMap((term) => [hole, term])].join(' ')
 }
 
-/** Positions, each with its encoded terms; a hole has none. */
+/** The encoded terms of each position; a hole has none. */
 export const decodeField = (text: string): readonly (readonly string[])[] =>
   text === '' ? [] : text.split(' ').map((place) => (place === hole ? [] : place.split('|')))
 
-/** Marks a word as it is written, where no query asks for it so. */
+/** Marks a word as written that no query asks for in this form. */
 const mark = '='
 
 const unmarked = (term: string): string => (term.startsWith(mark) ? term.slice(1) : term)
 
-/** How the encoded terms begin that begin so, a mark apart. */
-export const beginningsWith = (beginning: string): readonly string[] => {
-  const encoded = encodeBeginning(beginning)
+/** The encoded prefixes of a prefix, with and without a mark. */
+export const encodedPrefixes = (beginning: string): readonly string[] => {
+  const encoded = encodePrefix(beginning)
   return encoded.startsWith(mark) ? [mark + encoded] : [encoded, mark + encoded]
 }
 
-/** The words that stand in a field: the first terms of its positions, without their marks. */
+/** The words of a field: the first terms of its positions, without their marks. */
 export function wordsOf({ terms, positions }: AnalysedField): string[] {
   const words = terms.filter((_, i) => positions[i] !== positions[i - 1]).map(unmarked)
   return [...new Set(words)]

@@ -1,74 +1,126 @@
-import type { Finding } from '../../operator/examine.ts'
+import { type Finding, failure, warning } from '../../operator/examine.ts'
 import type { Cluster } from './cluster.ts'
+import { disksPastWatermarks } from './disk-watermarks.ts'
 import { indexDefinition } from './mapping.ts'
-import { blockedAdvice } from './report-health.ts'
+import { blockedAdvice, noManagerAdvice } from './report-health.ts'
+import { examineShards, type Shard } from './shard-findings.ts'
 
 const examineMs = 10_000
 const oldestVersion = 3
 const knnPlugin = 'opensearch-knn'
-/** Beyond it a shard is slow to move and to merge. */
-const shardBytesMax = 50 * 2 ** 30
 
-type Settings = Partial<Record<'defaults' | 'persistent' | 'transient', DiskSettings>>
-interface DiskSettings {
-  readonly cluster: { readonly routing: { readonly allocation: { readonly disk: { readonly watermark: Marks } } } }
+/** Findings about the cluster itself. Rejects if it cannot be reached. */
+export async function examineCluster(cluster: Cluster): Promise<Finding[]> {
+  const get = getFrom(cluster)
+  const { version = {} } = await get<{ version?: { number?: string; distribution?: string } }>('/')
+  const { number = 'of an unknown version', distribution = 'another product' } = version
+  const isKnown = distribution === 'opensearch' && Number.parseInt(number, 10) >= oldestVersion
+  const found = isKnown
+    ? []
+    : [failure(`the search cluster is ${distribution} ${number}`, `use OpenSearch ${oldestVersion} or later`)]
+  return [
+    ...found,
+    ...(await askedEach('the search cluster', [
+      ['which node is its manager', () => examineManager(get)],
+      ['the versions and plugins of its nodes', () => examineNodes(get)],
+      ['its settings', () => examineSettings(get)],
+      ['the disks of its nodes', () => fullDisks(cluster)],
+    ])),
+  ]
 }
-type Marks = Partial<Record<'low' | 'flood_stage', string>>
 
-/** What an operator should know of the cluster itself and of the index that is served, and what to do. */
-export async function examineCluster(cluster: Cluster, served: string): Promise<Finding[]> {
-  const get = <Answer>(path: string, query: Record<string, string | boolean> = {}): Promise<Answer> =>
-    cluster.call<Answer>({ method: 'GET', path, query, harmless: true, timeoutMs: examineMs })
-  const json = { format: 'json', bytes: 'b' }
-  const [about, { status, unassigned_shards: unassigned }, nodes, plugins, disks, settings, shards, indexes] =
-    await Promise.all([
-      get<{ version: { number: string; distribution?: string } }>('/'),
-      get<{ status: string; unassigned_shards: number }>(`/_cluster/health/${served}`),
-      get<{ name: string; version: string }[]>('/_cat/nodes', { ...json, h: 'name,version' }),
-      get<{ name: string; component: string }[]>('/_cat/plugins', { ...json, h: 'name,component' }),
-      get<Disk[]>('/_cat/allocation', { ...json, h: 'node,disk.avail,disk.total' }),
-      get<Settings>('/_cluster/settings', { include_defaults: true, filter_path: watermarks }),
-      get<{ store: string | null }[]>(`/_cat/shards/${served}`, { ...json, h: 'store' }),
-      get<Record<string, SeenIndex>>(`/${served}`, {
-        filter_path: '*.settings.index.blocks,*.mappings.properties',
-      }),
-    ])
-  const findings: Finding[] = []
-  const say = (state: Finding['state'], what: string, advice: string) => findings.push({ state, about: what, advice })
-  const { number, distribution = 'another product' } = about.version
-  if (distribution !== 'opensearch' || Number.parseInt(number, 10) < oldestVersion) {
-    say('failure', `the search cluster is ${distribution} ${number}`, `use OpenSearch ${oldestVersion} or later`)
-  }
-  if (new Set(nodes.map(({ version }) => version)).size > 1) {
-    say('warning', 'the nodes of the search cluster have different versions', 'bring all of them to the newest')
-  }
-  const without = nodes.filter(({ name }) => !plugins.some((one) => one.name === name && one.component === knnPlugin))
-  for (const { name } of without) {
-    say('failure', `node ${name} of the search cluster lacks ${knnPlugin}`, `install the plugin ${knnPlugin} there`)
-  }
-  if (status === 'red') {
-    const advice = 'start the nodes that are gone; if their data is lost, run tidemark reindex'
-    say('failure', `the search index is red: ${unassigned} of its shards are on no node`, advice)
-  } else if (status === 'yellow') {
-    const advice = 'start the nodes that are gone: until then one more that goes can take data with it'
-    say('warning', `the search index is yellow: ${unassigned} copies of its shards are on no node`, advice)
-  }
-  const marks = [settings.defaults, settings.persistent, settings.transient].map(
-    (one) => one?.cluster.routing.allocation.disk.watermark,
+/** Findings about the served index. */
+export function examineServed(cluster: Cluster, served: string): Promise<Finding[]> {
+  const get = getFrom(cluster)
+  return askedEach('the search index', [
+    [
+      'where its shards are',
+      async () => examineShards(await get<Shard[]>(`/_cat/shards/${served}`, { ...json, h: 'prirep,state,store' })),
+    ],
+    ['its blocks and fields', () => examineDefinition(get, served)],
+  ])
+}
+
+const json = { format: 'json', bytes: 'b' }
+
+type Get = <Answer>(path: string, query?: Record<string, string | boolean>) => Promise<Answer>
+const getFrom =
+  (cluster: Cluster): Get =>
+  (path, query = {}) =>
+    cluster.call({ method: 'GET', path, query, harmless: true, timeoutMs: examineMs })
+
+type Question = readonly [about: string, ask: () => Promise<Finding[]>]
+
+/** Asks all questions, even if one is not answered. Failures with the same reason are reported together. */
+async function askedEach(whom: string, questions: readonly Question[]): Promise<Finding[]> {
+  const unanswered = new Map<string, string[]>()
+  const answers = await Promise.all(
+    questions.map(async ([about, ask]) => {
+      try {
+        return await ask()
+      } catch (error) {
+        const { message } = error as Error
+        unanswered.set(message, [...(unanswered.get(message) ?? []), about])
+        return []
+      }
+    }),
   )
-  findings.push(...fullDisks(disks, Object.assign({}, ...marks)))
-  if (shards.some(({ store }) => Number(store ?? 0) > shardBytesMax)) {
-    const advice = 'set TIDEMARK_SEARCH_SHARDS higher, then run tidemark reindex'
-    say('warning', `shards of the search index are larger than ${shardBytesMax / 2 ** 30} GiB`, advice)
-  }
-  const seen = Object.values(indexes)[0]
-  if (Object.values(seen?.settings?.index.blocks ?? {}).includes('true')) say('failure', ...blockedAdvice)
-  const wrong = differentFields(indexDefinition({}, 1).mappings.properties, seen?.mappings?.properties ?? {})
-  if (wrong.length > 0) {
-    const what = `fields of the search index are not as this version makes them: ${wrong.slice(0, 5).join(', ')}`
-    say('failure', what, 'run tidemark reindex: it makes the index anew')
-  }
-  return findings
+  const advice = 'see that its nodes run, and that the user or key of Tidemark may read the state and the settings'
+  const failures = [...unanswered].map(([message, about]) =>
+    failure(`${whom} does not tell ${about.join(', or ')}: ${message}`, advice),
+  )
+  return [...answers.flat(), ...failures]
+}
+
+/** Any node reports the manager that it knows, even if it knows none. */
+async function examineManager(get: Get): Promise<Finding[]> {
+  const { cluster_manager_node: manager } = await get<{ cluster_manager_node?: string | null }>(
+    '/_cluster/state/cluster_manager_node',
+    { local: true },
+  )
+  if (manager !== null && manager !== undefined) return []
+  return [failure(...noManagerAdvice)]
+}
+
+async function examineNodes(get: Get): Promise<Finding[]> {
+  const [nodes, plugins] = await Promise.all([
+    get<{ name: string; version: string }[]>('/_cat/nodes', { ...json, h: 'name,version' }),
+    get<{ name: string; component: string }[]>('/_cat/plugins', { ...json, h: 'name,component' }),
+  ])
+  const without = nodes.filter(({ name }) => !plugins.some((one) => one.name === name && one.component === knnPlugin))
+  const lacking = without.map(({ name }) =>
+    failure(`node ${name} of the search cluster lacks ${knnPlugin}`, `install the plugin ${knnPlugin} there`),
+  )
+  if (new Set(nodes.map(({ version }) => version)).size < 2) return lacking
+  const about = 'the nodes of the search cluster have different versions'
+  return [warning(about, 'upgrade all of them to the newest version'), ...lacking]
+}
+
+type FlatSettings = Readonly<Record<string, string | undefined>>
+
+const blocks = {
+  'cluster.blocks.create_index':
+    'it refuses new indexes, so tidemark reindex fails, and so does a start that needs a new index',
+  'cluster.blocks.read_only': 'it refuses writes and new indexes; documents wait in the store',
+  'cluster.blocks.read_only_allow_delete': 'it refuses writes and new indexes; documents wait in the store',
+} as const
+
+async function examineSettings(get: Get): Promise<Finding[]> {
+  // The filter of the response does not support names with dots.
+  const answer = await get<Partial<Record<'defaults' | 'persistent' | 'transient', FlatSettings>>>(
+    '/_cluster/settings',
+    { include_defaults: true, flat_settings: true },
+  )
+  const settings: FlatSettings = { ...answer.defaults, ...answer.persistent, ...answer.transient }
+  const blocked = Object.entries(blocks).flatMap(([name, effect]) => {
+    if (settings[name] !== 'true') return []
+    const advice = `make room on the disks of its nodes if they are full, then set ${name} to null (PUT _cluster/settings)`
+    return [failure(`the search cluster is blocked by ${name}: ${effect}`, advice)]
+  })
+  const name = 'cluster.no_cluster_manager_block'
+  if (settings[name] === 'all') return blocked
+  const about = `${name} of the search cluster is ${settings[name] ?? 'not set'}: a node that is cut off from the others keeps answering with old data`
+  return [...blocked, warning(about, `set ${name} to all, in opensearch.yml or by PUT _cluster/settings`)]
 }
 
 interface SeenIndex {
@@ -76,43 +128,28 @@ interface SeenIndex {
   readonly mappings?: { readonly properties?: Fields }
 }
 
-interface Disk {
-  readonly node: string
-  readonly 'disk.avail': string | null
-  readonly 'disk.total': string | null
+async function examineDefinition(get: Get, served: string): Promise<Finding[]> {
+  const indexes = await get<Record<string, SeenIndex>>(`/${served}`, {
+    filter_path: '*.settings.index.blocks,*.mappings.properties',
+  })
+  const seen = Object.values(indexes)[0]
+  const isBlocked = Object.values(seen?.settings?.index.blocks ?? {}).includes('true')
+  const blocked = isBlocked ? [failure(...blockedAdvice)] : []
+  const wrong = differentFields(indexDefinition({}, 1).mappings.properties, seen?.mappings?.properties ?? {})
+  if (wrong.length === 0) return blocked
+  const about = `fields of the search index are not as this version makes them: ${wrong.slice(0, 5).join(', ')}`
+  return [...blocked, failure(about, 'run tidemark reindex: it rebuilds the index')]
 }
 
-const watermarks = '*.cluster.routing.allocation.disk.watermark'
-
-/** The cluster's own marks: beyond the first it puts no more shards on a node, beyond the last no more writes into them. */
-function fullDisks(disks: readonly Disk[], marks: Marks): Finding[] {
-  return disks.flatMap(({ node, 'disk.avail': avail, 'disk.total': total }) => {
-    if (avail === null || total === null) return []
-    const isBeyond = (mark: 'low' | 'flood_stage', usual: string): boolean =>
-      Number(avail) <= freeBytes(marks[mark] ?? usual, Number(total))
-    const isBlocked = isBeyond('flood_stage', '95%')
-    if (!isBlocked && !isBeyond('low', '85%')) return []
-    const percent = Math.floor(100 * (1 - Number(avail) / Number(total)))
-    const told = `the disk of node ${node} of the search cluster is ${percent} % full`
-    const about = `${told}, beyond the mark from which on it takes no more ${isBlocked ? 'writes' : 'shards'}`
+/** Above the low watermark a node gets no more shards; above the flood stage it refuses writes. */
+async function fullDisks(cluster: Cluster): Promise<Finding[]> {
+  const disks = await disksPastWatermarks(cluster, examineMs)
+  return disks.map(({ node, percentFull, watermarks }) => {
+    const isBlocked = watermarks.includes('flood_stage')
+    const told = `the disk of node ${node} of the search cluster is ${percentFull} % full`
+    const about = `${told}, above the watermark at which it refuses ${isBlocked ? 'writes' : 'shards'}`
     return { state: isBlocked ? 'failure' : 'warning', about, advice: 'make room there, or add a node' }
   })
-}
-
-const units: Readonly<Record<string, number>> = {
-  b: 1,
-  kb: 2 ** 10,
-  mb: 2 ** 20,
-  gb: 2 ** 30,
-  tb: 2 ** 40,
-  pb: 2 ** 50,
-}
-
-/** What is to be left free by a mark: it says how much may be used (85%, 0.85), or how much must be free (20gb). */
-export function freeBytes(mark: string, total: number): number {
-  const [, number = '0', unit = ''] = /^([\d.]+)\s*(%|[kmgtp]?b)?$/i.exec(mark.trim()) ?? []
-  if (unit === '%') return total * (1 - Number(number) / 100)
-  return unit === '' ? total * (1 - Number(number)) : Number(number) * units[unit.toLowerCase()]!
 }
 
 interface Fields {

@@ -1,8 +1,9 @@
+import { bm25, titleWeight, weightOfIdf } from '../../text/bm25.ts'
 import type { Clause, KeywordQuery } from '../../text/types.ts'
-import { beginningsWith, decodeField, encodeTerm } from './encode-terms.ts'
+import { decodeField, encodedPrefixes, encodeTerm } from './encode-terms.ts'
 import { alternativesOf, isPhrase, phraseIdf, weightOf } from './keyword-query.ts'
 import type { VisibleClass } from './scope-query.ts'
-import { b, groupsOf, k1, type ScopeStatistics, titleWeight } from './scope-statistics.ts'
+import { groupsOf, type ScopeStatistics } from './scope-statistics.ts'
 
 /** A chunk's texts as they were sent, with their lengths. */
 export interface ExplainedChunk {
@@ -13,8 +14,8 @@ export interface ExplainedChunk {
 }
 
 /**
- * What each clause of a query, and then each boost, adds to the score of a chunk: by the same rule as the cluster's, in
- * double where that has floats, and then to its sum.
+ * The part that each clause of a query, and then each boost, adds to the score of a chunk. Computed by the cluster's
+ * rule, but in doubles instead of floats, and then scaled to the cluster's sum.
  */
 export function explainChunk(
   { clauses, boosts }: KeywordQuery,
@@ -28,17 +29,16 @@ export function explainChunk(
     ...(one.body ? [{ places: decodeField(chunk.body), weight: 1 }] : []),
   ]
   const length = (one.title ? chunk.title_length : 0) + (one.body ? chunk.body_length : 0)
-  const norm = k1 * (1 - b + (b * length) / statistics.averageLength)
   const saturated = (idf: number, count: (places: Places) => number): number => {
     const frequency = fields.reduce((sum, { places, weight }) => sum + weight * count(places), 0)
-    return frequency === 0 ? 0 : (idf * (k1 + 1) * frequency) / (frequency + norm)
+    return bm25(weightOfIdf(idf), frequency, length, statistics.norm)
   }
   const partOf = (clause: Clause): number => {
     if (isPhrase(clause)) {
       return weightOf(clause) * saturated(phraseIdf(clause, statistics), (places) => countPhrase(places, clause))
     }
     const alternatives = alternativesOf(clause, statistics).map(({ of, idf }) =>
-      saturated(idf, (places) => ('term' in of ? countTerm(places, of.term) : countBeginning(places, of.beginning))),
+      saturated(idf, (places) => ('term' in of ? countTerm(places, of.term) : countOfPrefix(places, of.beginning))),
     )
     return weightOf(clause) * Math.max(0, ...alternatives)
   }
@@ -54,8 +54,8 @@ function countTerm(places: Places, term: string): number {
   return places.flat().filter((one) => one === encoded).length
 }
 
-function countBeginning(places: Places, beginning: string): number {
-  const beginnings = beginningsWith(beginning)
+function countOfPrefix(places: Places, beginning: string): number {
+  const beginnings = encodedPrefixes(beginning)
   return places.flat().some((term) => beginnings.some((one) => term.startsWith(one))) ? 1 : 0
 }
 

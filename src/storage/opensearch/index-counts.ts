@@ -2,30 +2,33 @@ import { type Cluster, ClusterTimeout } from './cluster.ts'
 import { chunksPath, ofChunk } from './mapping.ts'
 import { SearchCalls } from './search-calls.ts'
 
-/** What is in an index. */
+/** The numbers of documents and chunks in an index. */
 export interface Counts {
   readonly documents: number
   readonly chunks: number
-  /** With a vector of the profile. */
+  /** The number of chunks with a vector, by profile. */
   readonly byProfile: ReadonlyMap<string, number>
 }
 
-/** So many documents and chunks are counted in no time, whenever something has changed. */
+/** Indexes up to this size are counted quickly, so they are counted after every change. */
 const smallMax = 1_000_000
-/** Those of a larger index are kept for so long. */
+/** Counts of a larger index are kept for so long. */
 const keptMs = 60_000
 const countMs = 10_000
 
-/** How an index was when it was counted. Where nothing is written to it, it stays the same. */
+/** The state of an index when it was counted. It stays the same while nothing is written. */
 export interface IndexState {
   readonly position: number
-  /** Documents and chunks; those that are gone count too, some of them for a while. */
+  /** Documents and chunks; for a while, deleted ones count too. */
   readonly entries: number
-  /** Since it was opened where it is. */
+  /** The number of writes since the shard was opened on its node. */
   readonly writes: number
 }
 
-/** What is in an index. To count it the cluster looks at every chunk: how often it does so does not depend on who asks. */
+/**
+ * Counts the contents of an index. The cluster reads every chunk for it, so how often it counts does not depend on the
+ * number of callers.
+ */
 export class IndexCounts {
   readonly #cluster: Cluster
   readonly #alias: string
@@ -37,7 +40,7 @@ export class IndexCounts {
     this.#alias = alias
   }
 
-  /** null where they could not be counted in time, and never were. */
+  /** Null if the index could not be counted in time, now or before. */
   async at({ position, entries, writes }: IndexState): Promise<Counts | null> {
     const kept = this.#kept
     const state = `${position} ${entries} ${writes}`
@@ -74,7 +77,7 @@ async function countAll(cluster: Cluster, alias: string): Promise<Counts> {
   const { hits, aggregations } = await new SearchCalls(cluster, alias, countMs).search<Counted>({
     size: 0,
     track_total_hits: true,
-    // Documents that are gone stay without it.
+    // Only an existing document has this field.
     query: { exists: { field: 'dataset' } },
     aggs: {
       chunks: {

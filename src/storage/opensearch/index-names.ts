@@ -1,29 +1,39 @@
-import { randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 import { type Cluster, ClusterTrouble } from './cluster.ts'
 import { indexDefinition, mappingFormat } from './mapping.ts'
 import type { IndexMeta } from './profiles.ts'
 
 /**
- * What the indexes of an instance are called, below its prefix:
+ * Names of the indexes of an instance. Each version has its own family, so that processes of two versions serve, feed
+ * and rebuild side by side. A version is a mapping format and the rules of text analysis. FAMILY is PREFIX-vVERSION, or
+ * PREFIX alone for versions of Tidemark that had no families yet:
  *
- *   PREFIX-GENERATION-xxxxxxxx   an index
- *   PREFIX-GENERATION            an alias of it, by which it is searched and written: one that is emptied is another index
- *                                under the same alias
- *   PREFIX-current               an alias of the one that is served
- *   PREFIX-next                  an alias of the one that is built beside it
+ *   FAMILY-GENERATION-xxxxxxxx   an index
+ *   FAMILY-GENERATION            an alias of it, for searches and writes: emptying creates another index under the
+ *                                same alias
+ *   FAMILY-current               an alias of the served index
+ *   FAMILY-next                  an alias of the index that is built beside it
+ *
+ * Versions without families ignore the names of the others, because no number follows the prefix in these.
  */
 export interface NamedIndex {
   readonly name: string
+  /** Null for an index of a version without families. */
+  readonly version: string | null
   readonly generation: number
   readonly isCurrent: boolean
   readonly isNext: boolean
   readonly meta: IndexMeta | null
 }
 
-export const generationAlias = (prefix: string, generation: number): string => `${prefix}-${generation}`
-export const pointerAlias = (prefix: string, which: 'current' | 'next'): string => `${prefix}-${which}`
+export const versionOf = (rules: string): string => hash('sha256', JSON.stringify([mappingFormat, rules])).slice(0, 8)
+export const familyOf = (prefix: string, version: string | null): string =>
+  version === null ? prefix : `${prefix}-v${version}`
 
-/** Of indexes and aliases: each is a change of the cluster's state, which all nodes have to hear of. */
+export const generationAlias = (family: string, generation: number): string => `${family}-${generation}`
+export const pointerAlias = (family: string, which: 'current' | 'next'): string => `${family}-${which}`
+
+/** For changes of indexes and aliases: each changes the state of the cluster, which all nodes have to receive. */
 const changeMs = 60_000
 
 interface FoundIndexes {
@@ -33,6 +43,7 @@ interface FoundIndexes {
   }
 }
 
+/** The indexes of all families. */
 export async function listIndexes(cluster: Cluster, prefix: string, timeoutMs: number): Promise<NamedIndex[]> {
   const found = await cluster.call<FoundIndexes>({
     method: 'GET',
@@ -42,16 +53,35 @@ export async function listIndexes(cluster: Cluster, prefix: string, timeoutMs: n
     timeoutMs,
   })
   return Object.entries(found).flatMap(([name, { aliases = {}, mappings = {} }]) => {
-    const [, generation] = new RegExp(`^${prefix}-(\\d+)-[0-9a-f]{8}$`).exec(name) ?? []
+    const [, version = null, generation] =
+      new RegExp(`^${prefix}(?:-v([0-9a-f]{8}))?-(\\d+)-[0-9a-f]{8}$`).exec(name) ?? []
     if (generation === undefined) return []
+    const family = familyOf(prefix, version)
     return {
       name,
+      version,
       generation: Number(generation),
-      isCurrent: pointerAlias(prefix, 'current') in aliases,
-      isNext: pointerAlias(prefix, 'next') in aliases,
+      isCurrent: pointerAlias(family, 'current') in aliases,
+      isNext: pointerAlias(family, 'next') in aliases,
       meta: mappings._meta ?? null,
     }
   })
+}
+
+/** Counts all copies; an index that was removed meanwhile counts as 0. */
+export async function diskBytes(
+  cluster: Cluster,
+  indexes: readonly Pick<NamedIndex, 'name'>[],
+  timeoutMs: number,
+): Promise<number> {
+  const { _all } = await cluster.call<{ _all?: { total?: { store?: { size_in_bytes: number } } } }>({
+    method: 'GET',
+    path: `/${indexes.map(({ name }) => name).join(',')}/_stats/store`,
+    query: { filter_path: '_all.total.store', ignore_unavailable: true },
+    harmless: true,
+    timeoutMs,
+  })
+  return _all?.total?.store?.size_in_bytes ?? 0
 }
 
 export interface IndexOrigin {
@@ -60,8 +90,8 @@ export interface IndexOrigin {
 }
 
 /**
- * Makes an empty index. Of several that make the first one of a generation at once, or the first that a pointer points at,
- * one does; the others hear false.
+ * Creates an empty index. If several processes create the first index of a generation, or the first target of a
+ * pointer, at the same time, one succeeds; the others get false.
  */
 export async function makeIndex(
   cluster: Cluster,
@@ -90,30 +120,30 @@ export async function makeIndex(
   }
 }
 
-/** The cluster refuses an alias a second index of this kind, whatever the names of the two: so of several one is the first. */
+/** The cluster refuses a second write index of an alias, for indexes of any name: so only one of several succeeds. */
 const onlyOne = { is_write_index: true }
 const taken = ['resource_already_exists_exception', 'illegal_state_exception']
 
-/** The name that all make a generation's first index by. */
-export const firstIndex = (prefix: string, generation: number): string =>
-  `${generationAlias(prefix, generation)}-00000000`
+/** The name that all processes use for the first index of a generation. */
+export const firstIndex = (family: string, generation: number): string =>
+  `${generationAlias(family, generation)}-00000000`
 
-/** All or none of it. */
+/** Applies all actions or none. */
 export async function changeAliases(cluster: Cluster, actions: readonly object[]): Promise<void> {
   await cluster.call({ method: 'POST', path: '/_aliases', body: { actions }, harmless: false, timeoutMs: changeMs })
 }
 
-/** What was to be changed was no longer as it had been found: somebody else was quicker. */
+/** Whether the change failed because another process had changed the same thing before. */
 export const isOvertaken = (error: unknown): boolean =>
   error instanceof ClusterTrouble && (error.status === 404 || taken.includes(error.type))
 
-/** Moves a pointer, from where it has to be still. */
+/** Moves a pointer, if it still points where it did. */
 export const movePointer = (alias: string, from: readonly NamedIndex[], to: string): object[] => [
   ...from.map(({ name }) => ({ remove: { index: name, alias, must_exist: true } })),
   { add: { index: to, alias, ...onlyOne } },
 ]
 
-/** Another, empty index takes the place of the one behind the alias, with all its aliases, in one step. */
+/** Replaces the index behind the alias with a new, empty one under the same aliases, in one step. */
 export async function emptyIndex(cluster: Cluster, alias: string): Promise<void> {
   const found = await cluster.call<FoundIndexes>({
     method: 'GET',

@@ -1,23 +1,16 @@
 import type { SearchFilters } from '../../search/search-index.ts'
+import { titleWeight, weightOfIdf } from '../../text/bm25.ts'
 import type { Clause, KeywordQuery } from '../../text/types.ts'
 import { encodeTerm } from './encode-terms.ts'
 import { ofChunk } from './mapping.ts'
 import { filterQueries, oneOf, type Query, type VisibleClass } from './scope-query.ts'
-import {
-  b,
-  beginningQuery,
-  groupsOf,
-  inFields,
-  k1,
-  looseOf,
-  type ScopeStatistics,
-  titleWeight,
-} from './scope-statistics.ts'
+import { groupsOf, inFields, looseOf, prefixQuery, type ScopeStatistics } from './scope-statistics.ts'
 
 /**
- * A query by words as one of the cluster's. What stands in a field scores how often it does (mapping.ts); fields are added,
- * the title three times; then a script makes BM25 of it, with the statistics of the scope and the length of what may be
- * searched. Lucene's own would count what the scope does not open, keeps lengths in one byte, and adds fields afterwards.
+ * Translates a keyword query for the cluster. A match in a field scores its frequency (mapping.ts); the fields are
+ * added, the title three times; then a script computes BM25 from it, with the statistics of the scope and the length of
+ * the fields that may be searched. Lucene's own BM25 would count what the scope does not open, keeps lengths in one
+ * byte, and adds fields afterwards.
  */
 export function keywordQuery(
   query: KeywordQuery,
@@ -32,7 +25,7 @@ export function keywordQuery(
   return built
 }
 
-/** A hybrid search asks three times by the same one. */
+/** A hybrid search uses the same statistics three times. */
 const lastBuilt = new WeakMap<
   ScopeStatistics,
   {
@@ -60,8 +53,8 @@ function buildQuery(
 }
 
 /**
- * The cluster takes 1,024 conditions in one query. What has more, as corrections of many words do, is found by all of them
- * and ranked by the strongest alone: first the boosts are left out, then all but some alternatives of a word, then words.
+ * The cluster accepts 1,024 clauses in a query. A larger query, with corrections of many words, still finds all of them
+ * but ranks only by the strongest: first the boosts are left out, then all but some alternatives of a word, then words.
  */
 const leavesMax = 1000
 const all = Number.POSITIVE_INFINITY
@@ -77,7 +70,7 @@ const leaves = new Set(['term', 'terms', 'prefix', 'range', 'intervals'])
 const leavesOf = (query: unknown): number => {
   if (typeof query !== 'object' || query === null) return 0
   let sum = 0
-  // Without lists of its entries: it is done for every search by words, between two requests.
+  // Counts in place, without a list of entries, because it runs for every keyword search on the main thread.
   if (Array.isArray(query)) for (const one of query) sum += leavesOf(one)
   else for (const name in query) sum += leaves.has(name) ? 1 : leavesOf((query as Query)[name])
   return sum
@@ -85,7 +78,10 @@ const leavesOf = (query: unknown): number => {
 
 interface Scoring {
   readonly statistics: ScopeStatistics
-  /** Words that need not be there, and alternatives of each: those that count for most. What only others find comes last. */
+  /**
+   * The number of optional words, and of alternatives of each, that are scored: those with the highest weight.
+   * Documents that only match others come last.
+   */
   readonly words: number
   readonly alternatives: number
 }
@@ -115,7 +111,7 @@ function scoredQuery(
   }
 }
 
-/** The chunks that it finds, without their scores. */
+/** The chunks that the query finds, without their scores. */
 export function matchingQuery(query: KeywordQuery, classes: readonly VisibleClass[], filters: readonly Query[]): Query {
   const clauses = merged(query.clauses)
   return oneOf(
@@ -132,10 +128,10 @@ export function matchingQuery(query: KeywordQuery, classes: readonly VisibleClas
   )
 }
 
-/** Whether it can match anything at all. */
+/** Whether the query can match anything at all. */
 export const asksForSomething = ({ clauses }: KeywordQuery): boolean => clauses.some(({ kind }) => kind !== 'mustNot')
 
-/** Equal clauses are one of their weight together: the cluster counts clauses. */
+/** Joins equal clauses into one with the sum of their weights: the cluster limits the number of clauses. */
 function merged(clauses: readonly Clause[]): readonly Clause[] {
   const distinct = new Map<string, Clause>()
   for (const clause of clauses) {
@@ -146,14 +142,14 @@ function merged(clauses: readonly Clause[]): readonly Clause[] {
   return [...distinct.values()]
 }
 
-/** Anything that is no weight counts as 1. */
+/** An invalid weight counts as 1. */
 export const weightOf = ({ weight }: Pick<Clause, 'weight'>): number =>
   weight > 0 && Number.isFinite(weight) ? weight : 1
 
-/** Several groups one after the other, or words that are each found alone. */
+/** A phrase is several groups in a row, or adjacent words that are each found alone. */
 export const isPhrase = (clause: Clause): boolean => groupsOf(clause).length !== 1
 
-/** Of several one has to match. */
+/** At least one of the clauses must match. */
 function matchingAny(clauses: readonly Clause[], one: VisibleClass): Query {
   const phrases = clauses.filter(isPhrase)
   const words = clauses.filter((clause) => !isPhrase(clause))
@@ -166,12 +162,12 @@ function matchingAny(clauses: readonly Clause[], one: VisibleClass): Query {
   const beginnings = loose.flatMap((match) => ('beginning' in match ? [match.beginning] : []))
   return oneOf([
     ...(encoded.length === 0 ? [] : [inFields(one, (field) => ({ terms: { [ofChunk(field)]: encoded } }))]),
-    ...beginnings.map((beginning) => inFields(one, beginningQuery(beginning))),
+    ...beginnings.map((beginning) => inFields(one, prefixQuery(beginning))),
     ...phrases.map((clause) => inFields(one, (field) => phraseQuery(clause, field))),
   ])
 }
 
-/** What they find, for so little that it changes no order among what is scored. */
+/** Matches of these clauses, with a score so low that it changes no order among scored documents. */
 const barely = (clauses: readonly Clause[], one: VisibleClass): Query => ({
   constant_score: { filter: matchingAny(clauses, one), boost: 1e-9 },
 })
@@ -182,7 +178,7 @@ const strongest = <T>(some: readonly T[], most: number, strength: (one: T) => nu
 const mostOf = (clause: Clause, statistics: ScopeStatistics): number =>
   isPhrase(clause) ? phraseIdf(clause, statistics) : Math.max(...alternativesOf(clause, statistics).map(strengthOf), 0)
 
-/** What does not occur counts for nothing, however rare that makes it. */
+/** A term that does not occur counts as 0, however rare that makes it. */
 const strengthOf = ({ idf, occurs }: Alternative): number => (occurs ? idf : 0)
 
 function scoredClause(clause: Clause, one: VisibleClass, { statistics, alternatives }: Scoring): Query {
@@ -193,7 +189,7 @@ function scoredClause(clause: Clause, one: VisibleClass, { statistics, alternati
   }
   const queries = strongest(alternativesOf(clause, statistics), alternatives, strengthOf).map(({ of, idf }) => {
     const found = (field: string, weight: number): Query => {
-      if ('beginning' in of) return { constant_score: { filter: beginningQuery(of.beginning)(field), boost: weight } }
+      if ('beginning' in of) return { constant_score: { filter: prefixQuery(of.beginning)(field), boost: weight } }
       const encoded = encodeTerm(of.term)
       return encoded === null ? { match_none: {} } : { term: { [ofChunk(field)]: { value: encoded, boost: weight } } }
     }
@@ -205,25 +201,25 @@ function scoredClause(clause: Clause, one: VisibleClass, { statistics, alternati
 
 export interface Alternative {
   readonly of: { readonly term: string } | { readonly beginning: string }
-  /** With its factor. */
+  /** Includes the factor of the alternative. */
   readonly idf: number
   /** In a current version that may be searched. */
   readonly occurs: boolean
 }
 
-/** What finds a word, each once, with the most that it counts for. */
+/** The alternatives that find a word, each once, with its highest weight. */
 export function alternativesOf(clause: Clause, statistics: ScopeStatistics): Alternative[] {
   const group = groupsOf(clause)[0]!
   const terms = new Map(group.map((term) => [term, statistics.idfOfTerm(term)]))
   const beginnings = new Map<string, number>()
-  // What is found instead of the word is taken for no rarer than the word, where that occurs.
+  // An alternative counts as no rarer than the word itself, if that occurs.
   const most = Math.min(...group.filter((term) => statistics.occurs(term)).map((term) => statistics.idfOfTerm(term)))
   for (const match of looseOf(clause)) {
     const factor = match.factor > 0 && Number.isFinite(match.factor) ? match.factor : 1
     const counts = (to: Map<string, number>, name: string, idf: number) =>
       to.set(name, Math.max(to.get(name) ?? 0, factor * Math.min(most, idf)))
     if ('terms' in match) for (const term of match.terms) counts(terms, term, statistics.idfOfTerm(term))
-    else counts(beginnings, match.beginning, statistics.idfOfBeginning(match.beginning))
+    else counts(beginnings, match.beginning, statistics.idfOfPrefix(match.beginning))
   }
   return [
     ...Array.from(terms, ([term, idf]) => ({ of: { term }, idf, occurs: statistics.occurs(term) })),
@@ -231,7 +227,7 @@ export function alternativesOf(clause: Clause, statistics: ScopeStatistics): Alt
   ]
 }
 
-/** The sum over its groups; 0 where one of them is empty, which nothing matches. */
+/** The sum over the groups; 0 if one of them is empty, because nothing matches it. */
 export function phraseIdf(clause: Clause, statistics: ScopeStatistics): number {
   const groups = groupsOf(clause)
   if (groups.length === 0 || groups.some((group) => group.length === 0)) return 0
@@ -266,14 +262,15 @@ const lengthOf = ({ title, body }: VisibleClass): string =>
     .map((field) => `doc['${ofChunk(field)}'].value`)
     .join(' + ')
 
-function saturated(weight: number, query: Query, one: VisibleClass, { averageLength }: ScopeStatistics): Query {
+/** BM25 as in `bm25` of text/bm25.ts, computed by the cluster: the score of the query is the frequency. */
+function saturated(idf: number, query: Query, one: VisibleClass, { norm }: ScopeStatistics): Query {
   if ('match_none' in query) return query
   return {
     script_score: {
       query,
       script: {
         source: `params.weight * _score / (_score + params.base + params.step * (${lengthOf(one)}))`,
-        params: { weight: weight * (k1 + 1), base: k1 * (1 - b), step: (k1 * b) / averageLength },
+        params: { weight: weightOfIdf(idf), base: norm.normBase, step: norm.normStep },
       },
     },
   }

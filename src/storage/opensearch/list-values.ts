@@ -12,7 +12,7 @@ interface Listed {
   }
 }
 
-/** Values in the order of their bytes, from the prefix on, as long as they begin so. */
+/** Values with the prefix, in the order of their bytes. */
 export async function listValues(calls: SearchCalls, request: ValuesRequest): Promise<ValuesPage> {
   const { scope, field, prefix, after, limit } = request
   if (scope.entries.length === 0 || limit <= 0) return { outcome: 'found', values: [], next: null }
@@ -23,7 +23,7 @@ export async function listValues(calls: SearchCalls, request: ValuesRequest): Pr
     track_total_hits: false,
     query: allOf(namedBy(scope.entries), nested(allOf(anyEntry(scope.entries), isCurrent))),
     aggs: {
-      // What a list goes on from is not in it: the prefix itself may be a value.
+      // `after` is excluded from a list, but the prefix itself may be a value.
       same: { filter: { term: { [field]: prefix } } },
       values: {
         composite: {

@@ -1,14 +1,14 @@
 import { hash } from 'node:crypto'
 
-/** Raised whenever an index of an earlier version could not be gone on from: such a one is not served, but made anew. */
-export const mappingFormat = 1
+/** Raise it whenever an index of an earlier version cannot be continued: such an index is not served, but rebuilt. */
+export const mappingFormat = 2
 
-/** Where the nested chunks are. */
+/** The path of the nested chunks. */
 export const chunksPath = 'chunks'
-/** A field of a chunk by its whole name. */
+/** The full name of a chunk's field. */
 export const ofChunk = (name: string): string => `${chunksPath}.${name}`
 
-/** The vectors of a profile are a field of their own, because a field has one number of dimensions for good. */
+/** Each profile has its own vector field, because the number of dimensions of a field cannot change. */
 export const vectorField = (profileId: string, dimensions: number): string =>
   `v${hash('sha256', `${dimensions} ${profileId}`).slice(0, 24)}`
 
@@ -18,11 +18,11 @@ export const vectorMapping = (dimensions: number) => ({
   method: { name: 'hnsw', engine: 'lucene', space_type: 'cosinesimil', parameters: { m: 16, ef_construction: 128 } },
 })
 
-/** Longer values than Lucene takes are kept, and found by nothing. */
+/** Values that are too long for Lucene are stored, but not found. */
 const keyword = { type: 'keyword', ignore_above: 8191 }
 const kept = { index: false, doc_values: false }
 
-/** What a chunk and its document both have: scope and filters look at chunks, facets and orders at documents. */
+/** Columns of both a chunk and its document: scope and filters use the chunks, facets and orders the documents. */
 const sharedColumns = {
   dataset: keyword,
   platform: keyword,
@@ -30,21 +30,21 @@ const sharedColumns = {
   content_type: keyword,
   status: keyword,
   language: keyword,
-  // Whole numbers, but beyond what a long holds: as they are compared everywhere else.
+  // Whole numbers that may be too large for a long, compared as doubles everywhere.
   published_at: { type: 'double' },
   score: { type: 'double' },
 }
 
-/** The score of a term or phrase is how often it stands there: the rest of BM25 is ours (keyword-query.ts). */
+/** The score of a term or phrase is its frequency; keyword-query.ts does the rest of BM25. */
 const terms = { type: 'text', analyzer: 'terms', similarity: 'frequency', norms: false }
 
-/** Chunks of one document at most, all versions, as the embedded index has it. */
+/** The largest number of chunks of a document, with all versions, as in the embedded index. */
 export const documentChunksMax = 65_536
 
 const indexSettings = {
-  // A second copy where there is a second node to have it.
+  // One replica, if there is a second node.
   auto_expand_replicas: '0-1',
-  // What was acknowledged is on disk, and is made visible by who writes it.
+  // Acknowledged writes are on disk; the writer makes them visible.
   translog: { durability: 'request' },
   refresh_interval: '-1',
   knn: true,
@@ -63,7 +63,7 @@ const analysis = {
   },
 }
 
-/** What an index is told when it is made. `meta` is ours alone. */
+/** Settings and mappings of a new index. Only Tidemark reads `meta`. */
 export const indexDefinition = (meta: object, shards: number) => ({
   settings: { index: { ...indexSettings, number_of_shards: shards }, analysis },
   mappings: {
@@ -71,9 +71,9 @@ export const indexDefinition = (meta: object, shards: number) => ({
     dynamic: 'strict',
     properties: {
       id: keyword,
-      // Of the last batch of the feed that changed it.
+      // The last batch of the feed that changed the document.
       at: { type: 'long', ...kept },
-      // Of the one document that says how far the index is fed.
+      // Only in the document that has the position of the index.
       position: { type: 'long', ...kept },
       purgedThrough: { type: 'long', ...kept },
       ...sharedColumns,
@@ -100,7 +100,7 @@ export const indexDefinition = (meta: object, shards: number) => ({
           body_length: { type: 'double', index: false },
           body_words: keyword,
           has_body: { type: 'boolean' },
-          // The profiles of which it has a vector.
+          // The profiles of which the chunk has a vector.
           profiles: keyword,
         },
       },

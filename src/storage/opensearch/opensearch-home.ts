@@ -1,12 +1,16 @@
-import type { IndexHome, InspectedIndex, NextIndex } from '../../search/index-home.ts'
-import type { SearchIndex } from '../../search/search-index.ts'
+import type { SearchIndex } from '../../indexing/fed-index.ts'
+import type { IndexHome, IndexOfOtherVersion, InspectedIndex, NextIndex } from '../../indexing/index-home.ts'
+import type { Finding } from '../../operator/examine.ts'
+import type { Measures } from '../../platform/measures.ts'
 import { AbsentIndex } from './absent-index.ts'
 import { Cluster, type ClusterOptions, ClusterTimeout, ClusterTrouble, isAway } from './cluster.ts'
-import { examineCluster } from './examine-cluster.ts'
+import { examineCluster, examineServed } from './examine-cluster.ts'
 import { IndexCounts } from './index-counts.ts'
 import {
   changeAliases,
   deleteIndexes,
+  diskBytes,
+  familyOf,
   firstIndex,
   generationAlias,
   type IndexOrigin,
@@ -16,52 +20,64 @@ import {
   movePointer,
   type NamedIndex,
   pointerAlias,
+  versionOf,
 } from './index-names.ts'
 import { mappingFormat } from './mapping.ts'
+import { measureCluster } from './measure-cluster.ts'
 import { OpenSearchIndex } from './opensearch-index.ts'
 import { reportHealth } from './report-health.ts'
 
 export interface OpenSearchHomeOptions extends ClusterOptions {
-  /** What the names of its indexes begin with: another instance in the same cluster has another. */
+  /** The prefix of index names: every instance in a cluster needs its own. */
   readonly prefix: string
   readonly origin: IndexOrigin
-  /** Parts that an index is made of, on as many nodes as there are: those it is made with it keeps. One when left out. */
+  /** The number of primary shards of a new index; an existing one keeps its number. Default: 1. */
   readonly shards?: number
-  /** How long the index before the served one stays, for processes that have not heard of it yet. */
+  /** How long a replaced index stays for processes that still use it. */
   readonly graceMs?: number
-  /** A start, and everything else that looks which indexes there are, does not wait longer for a cluster that says nothing. */
+  /** The time limit for listing indexes, at the start and elsewhere, if the cluster does not answer. */
   readonly listMs?: number
   readonly comparedMax?: number
+  /** The registry for measurements of the cluster's health. */
+  readonly measures?: Measures
 }
 
-/** Indexes of an OpenSearch cluster, which all processes search: generations, by number, and aliases that point at them. */
+/**
+ * Indexes in an OpenSearch cluster, which all processes of a version share: numbered generations, and aliases that
+ * point at them. Indexes of other versions stay until an operator removes them.
+ */
 export class OpenSearchHome implements IndexHome {
   readonly fedBy = 'one'
+  readonly version: string
   readonly chunksComfortable = Number.POSITIVE_INFINITY
   readonly #cluster: Cluster
   readonly #prefix: string
+  readonly #family: string
   readonly #origin: IndexOrigin
   readonly #shards: number
   readonly #graceMs: number
   readonly #listMs: number
   readonly #comparedMax: number | undefined
-  /** The one that was opened last to be served. */
+  /** The generation of the index that was last opened to be served. */
   #generation = 0
-  /** It was to be opened, and the cluster was away. */
+  /** An open failed because the cluster was away. */
   #isAwaited = false
 
   constructor(options: OpenSearchHomeOptions) {
-    const { prefix, origin, shards = 1, graceMs = 10_000, listMs = 5000, comparedMax, ...cluster } = options
+    const { prefix, origin, shards = 1, graceMs = 10_000, listMs = 5000, comparedMax, measures, ...cluster } = options
     this.#cluster = new Cluster(cluster)
     this.#prefix = prefix
+    this.version = versionOf(origin.rules)
+    this.#family = familyOf(prefix, this.version)
     this.#origin = origin
     this.#shards = shards
     this.#graceMs = graceMs
     this.#listMs = listMs
     this.#comparedMax = comparedMax
+    if (measures !== undefined) measureCluster(this.#cluster, prefix, measures)
   }
 
-  /** A cluster that is away keeps nobody from starting; one that refuses us does. */
+  /** The process starts without a cluster that is away, but not with one that refuses us. */
   async open(): Promise<SearchIndex> {
     try {
       return await this.#openServed()
@@ -75,14 +91,14 @@ export class OpenSearchHome implements IndexHome {
   async openNewer(): Promise<SearchIndex | null> {
     if (this.#isAwaited) return this.#openServed()
     const served = currentOf(await this.#list())
-    // All can be derived again: where somebody removed it, it is made anew.
+    // The index can be derived again: if it was removed, it is created anew.
     if (served === null) return this.#openServed()
     if (served.generation <= this.#generation || !this.#isOurs(served)) return null
     this.#generation = served.generation
     return this.#index(served.generation)
   }
 
-  /** Other processes hear within a second that another index is served. */
+  /** Other processes notice a newly served index within a second. */
   async removeOlder(): Promise<void> {
     const before = this.#generation
     const isOlder = ({ generation, isNext }: NamedIndex) => generation < before && !isNext
@@ -97,6 +113,15 @@ export class OpenSearchHome implements IndexHome {
     return { index: this.#index(generation), handOver: async () => void (await this.#serveNext(generation)) }
   }
 
+  async removeNext(): Promise<boolean> {
+    const begun = (await this.#list()).filter(({ isNext }) => isNext)
+    await deleteIndexes(
+      this.#cluster,
+      begun.map(({ name }) => name),
+    )
+    return true
+  }
+
   async position(): Promise<number | null> {
     const served = currentOf(await this.#list())
     return served === null || !this.#isOurs(served) ? null : await this.#index(served.generation).position()
@@ -105,10 +130,10 @@ export class OpenSearchHome implements IndexHome {
   async inspect(): Promise<InspectedIndex | null> {
     const served = currentOf(await this.#list())
     if (served === null || !this.#isOurs(served)) return null
-    const findings = await examineCluster(this.#cluster, served.name)
+    const findings = await examineServed(this.#cluster, served.name)
     const unread = { position: 0, chunks: 0, bytes: 0 }
     try {
-      const alias = generationAlias(this.#prefix, served.generation)
+      const alias = generationAlias(this.#family, served.generation)
       const counts = new IndexCounts(this.#cluster, alias)
       const { position, chunks, diskBytes } = await reportHealth(this.#cluster, alias, counts)
       return { ...unread, position, chunks, bytes: diskBytes, findings }
@@ -120,8 +145,32 @@ export class OpenSearchHome implements IndexHome {
     }
   }
 
+  examine(): Promise<readonly Finding[]> {
+    return examineCluster(this.#cluster)
+  }
+
+  async otherVersions(): Promise<readonly IndexOfOtherVersion[]> {
+    const others = (await this.#listAll()).filter((one) => this.#isOtherVersion(one))
+    if (others.length === 0) return []
+    const byVersion = [...Map.groupBy(others, ({ version }) => version)]
+    return Promise.all(
+      byVersion.map(async ([version, indexes]) => ({
+        version,
+        bytes: await diskBytes(this.#cluster, indexes, this.#listMs),
+      })),
+    )
+  }
+
+  async removeVersion(version: string | null): Promise<void> {
+    const others = (await this.#listAll()).filter((one) => this.#isOtherVersion(one) && one.version === version)
+    await deleteIndexes(
+      this.#cluster,
+      others.map(({ name }) => name),
+    )
+  }
+
   async remove(): Promise<void> {
-    const names = (await this.#list()).map(({ name }) => name)
+    const names = (await this.#listAll()).map(({ name }) => name)
     await deleteIndexes(this.#cluster, names)
   }
 
@@ -134,7 +183,7 @@ export class OpenSearchHome implements IndexHome {
   #index(generation: number): SearchIndex {
     return new OpenSearchIndex({
       cluster: this.#cluster,
-      alias: generationAlias(this.#prefix, generation),
+      alias: generationAlias(this.#family, generation),
       ...(this.#comparedMax === undefined ? {} : { comparedMax: this.#comparedMax }),
     })
   }
@@ -143,8 +192,17 @@ export class OpenSearchHome implements IndexHome {
     return makeIndex(this.#cluster, name, { ...this.#origin, shards: this.#shards }, [alias], pointer)
   }
 
-  #list(): Promise<NamedIndex[]> {
+  #listAll(): Promise<NamedIndex[]> {
     return listIndexes(this.#cluster, this.#prefix, this.#listMs)
+  }
+
+  async #list(): Promise<NamedIndex[]> {
+    return (await this.#listAll()).filter(({ version }) => version === this.version)
+  }
+
+  /** Indexes of another instance with the same prefix are a configuration mistake, but not ours to remove. */
+  #isOtherVersion({ version, meta }: NamedIndex): boolean {
+    return version !== this.version && meta?.instance === this.#origin.instance
   }
 
   #isOurs({ meta }: NamedIndex): boolean {
@@ -152,17 +210,17 @@ export class OpenSearchHome implements IndexHome {
     return meta !== null && meta.format === mappingFormat && meta.rules === rules && meta.instance === instance
   }
 
-  /** A new, empty one where there is none yet or it is of another origin. */
+  /** Creates an empty index if there is none yet, or it has another origin. */
   #servedGeneration(): Promise<number> {
     return this.#untilFirst(async () => {
       const indexes = await this.#list()
       const served = currentOf(indexes)
       if (served !== null && this.#isOurs(served)) return served.generation
       const generation = newGeneration(indexes)
-      const name = firstIndex(this.#prefix, generation)
-      const [current, next] = [pointerAlias(this.#prefix, 'current'), pointerAlias(this.#prefix, 'next')]
-      // Another process may make one at the same time: then that one is the one.
-      const alias = generationAlias(this.#prefix, generation)
+      const name = firstIndex(this.#family, generation)
+      const [current, next] = [pointerAlias(this.#family, 'current'), pointerAlias(this.#family, 'next')]
+      // If another process creates one at the same time, that one is used.
+      const alias = generationAlias(this.#family, generation)
       if (!(await this.#make(name, alias, served === null ? current : null))) return null
       const begun = indexes.filter(({ isNext }) => isNext)
       const actions = [
@@ -185,7 +243,7 @@ export class OpenSearchHome implements IndexHome {
     })
   }
 
-  /** Looks and acts again where another process was quicker. */
+  /** Lists the indexes and tries again if another process was faster. */
   async #untilFirst<T>(attempt: () => Promise<T | null>): Promise<T> {
     for (let attempts = 0; attempts < 10; attempts++) {
       try {
@@ -198,7 +256,7 @@ export class OpenSearchHome implements IndexHome {
     throw new ClusterTrouble('the search index to be served is changed by others again and again', 503, 'no_index')
   }
 
-  /** The one that was begun and is of this origin, or else a new, empty one. */
+  /** Continues the index that was begun with this origin, or creates an empty one. */
   async #nextGeneration(): Promise<number> {
     const indexes = await this.#list()
     const begun = indexes.filter(({ isNext }) => isNext)
@@ -206,11 +264,11 @@ export class OpenSearchHome implements IndexHome {
     const going = begun.find((one) => one.generation > served && this.#isOurs(one))
     if (going !== undefined) return going.generation
     const generation = newGeneration(indexes)
-    const name = firstIndex(this.#prefix, generation)
-    const alias = generationAlias(this.#prefix, generation)
-    const next = pointerAlias(this.#prefix, 'next')
-    // Of several that begin one at once, in whatever second, the cluster lets one have the pointer.
-    if (!(await this.#make(name, alias, begun.length === 0 ? next : null))) throw new Error(begunByAnother)
+    const name = firstIndex(this.#family, generation)
+    const alias = generationAlias(this.#family, generation)
+    const next = pointerAlias(this.#family, 'next')
+    // If several processes begin one at the same time, the cluster gives the pointer to one of them.
+    if (!(await this.#make(name, alias, begun.length === 0 ? next : null))) throw new Error(startedByAnother)
     if (begun.length === 0) return generation
     try {
       await changeAliases(this.#cluster, movePointer(next, begun, name))
@@ -218,7 +276,7 @@ export class OpenSearchHome implements IndexHome {
     } catch (error) {
       if (!isOvertaken(error)) throw error
       await deleteIndexes(this.#cluster, [name])
-      throw new Error(begunByAnother)
+      throw new Error(startedByAnother)
     }
   }
 
@@ -228,24 +286,24 @@ export class OpenSearchHome implements IndexHome {
       const built = indexes.find((one) => one.generation === generation && one.isNext)
       if (built === undefined) {
         throw new Error(
-          'another search index was begun while this one was built: it is not used; run tidemark reindex again',
+          'another rebuild was started during this one, so this one is not used; run tidemark reindex again',
         )
       }
       const served = indexes.filter(({ isCurrent }) => isCurrent)
       await changeAliases(this.#cluster, [
-        { remove: { index: built.name, alias: pointerAlias(this.#prefix, 'next'), must_exist: true } },
-        ...movePointer(pointerAlias(this.#prefix, 'current'), served, built.name),
+        { remove: { index: built.name, alias: pointerAlias(this.#family, 'next'), must_exist: true } },
+        ...movePointer(pointerAlias(this.#family, 'current'), served, built.name),
       ])
       return generation
     })
   }
 }
 
-const begunByAnother = 'another process began to build a search index at the same moment: run tidemark reindex again'
+const startedByAnother = 'another process began to build a search index at the same moment: run tidemark reindex again'
 
 const currentOf = (indexes: readonly NamedIndex[]): NamedIndex | null =>
   indexes.filter(({ isCurrent }) => isCurrent).sort((a, b) => b.generation - a.generation)[0] ?? null
 
-/** Higher than any there ever was: one that was removed may still be open somewhere. */
+/** Higher than any earlier generation: a removed index may still be open in a process. */
 const newGeneration = (indexes: readonly NamedIndex[]): number =>
   Math.max(Math.floor(Date.now() / 1000), ...indexes.map(({ generation }) => generation + 1))

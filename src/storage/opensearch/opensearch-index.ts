@@ -1,15 +1,18 @@
-import { TidemarkError } from '../../errors.ts'
+import { LRUCache } from 'lru-cache'
 import type {
   ApplyOutcome,
-  CountOutcome,
-  CountRequest,
   IndexBatch,
   IndexHealth,
+  SearchIndex,
+  WithoutVectorOutcome,
+  WithoutVectorRequest,
+} from '../../indexing/fed-index.ts'
+import { TidemarkError } from '../../platform/errors.ts'
+import type {
   KeywordOutcome,
   KeywordRequest,
   ScoreOutcome,
   ScoreRequest,
-  SearchIndex,
   SimilarWordsOutcome,
   SimilarWordsRequest,
   TimedOut,
@@ -18,35 +21,33 @@ import type {
   ValuesRequest,
   VectorOutcome,
   VectorRequest,
-  WithoutVectorOutcome,
-  WithoutVectorRequest,
 } from '../../search/search-index.ts'
 import { applyBatch, readPosition, writePurged } from './apply-batch.ts'
 import { type Cluster, ClusterTimeout, ClusterTrouble } from './cluster.ts'
-import { countVisible, listWithoutVector } from './count-chunks.ts'
-import { CountedQueries } from './counted-queries.ts'
 import { IndexCounts } from './index-counts.ts'
 import { emptyIndex } from './index-names.ts'
-import { LargeScopes } from './large-scopes.ts'
 import { listValues } from './list-values.ts'
+import { listWithoutVector } from './list-without-vector.ts'
 import { Profiles } from './profiles.ts'
-import { purgeIndex } from './purge-index.ts'
+import { IndexPurge } from './purge-index.ts'
 import { reportHealth } from './report-health.ts'
-import { SearchCalls } from './search-calls.ts'
-import { scoreKeyword, searchKeyword } from './search-keyword.ts'
-import { comparedMax, scoreVector, searchVector } from './search-vector.ts'
+import { type DocumentScores, SearchCalls } from './search-calls.ts'
+import { keywordScores, searchKeyword } from './search-keyword.ts'
+import { comparedMax, type LargeScopes, searchVector, vectorScores } from './search-vector.ts'
 import { findSimilarWords } from './similar-words.ts'
-import { withOtherScores } from './tell-others.ts'
 
 export interface OpenSearchIndexOptions {
   readonly cluster: Cluster
   /** The alias of its generation. */
   readonly alias: string
-  /** Vectors that are compared one by one, at most; of more, the graph chooses which. */
+  /** The largest number of vectors for exact comparison; among more, the graph preselects. */
   readonly comparedMax?: number
 }
 
-/** The port's adapter: what is searched is in the cluster, and this process keeps nothing that an answer is made of. */
+/** The number of large scopes that are remembered. */
+const largeScopesMax = 500
+
+/** The adapter of the port: all data is in the cluster, and this process keeps nothing that an answer is made from. */
 export class OpenSearchIndex implements SearchIndex {
   readonly isSound = true
   readonly #cluster: Cluster
@@ -54,8 +55,8 @@ export class OpenSearchIndex implements SearchIndex {
   readonly #comparedMax: number
   readonly #profiles: Profiles
   readonly #counts: IndexCounts
-  readonly #large = new LargeScopes()
-  readonly #counted = new CountedQueries()
+  readonly #large: LargeScopes = new LRUCache({ max: largeScopesMax })
+  #purging: { readonly position: number; readonly purge: IndexPurge } | null = null
 
   constructor(options: OpenSearchIndexOptions) {
     this.#cluster = options.cluster
@@ -77,20 +78,12 @@ export class OpenSearchIndex implements SearchIndex {
   }
 
   keyword(request: KeywordRequest): Promise<KeywordOutcome> {
-    return this.#search(request, async (calls) =>
-      withOtherScores(
-        calls,
-        request,
-        await searchKeyword(calls, request, this.#counted),
-        this.#profiles,
-        this.#counted,
-      ),
-    )
+    return this.#search(request, (calls) => searchKeyword(calls, request))
   }
 
   vector(request: VectorRequest): Promise<VectorOutcome> {
     return this.#search(request, (calls) =>
-      searchVector(calls, request, this.#profiles, this.#comparedMax, this.#large, this.#counted),
+      searchVector(calls, request, this.#profiles, this.#comparedMax, this.#large),
     )
   }
 
@@ -100,24 +93,21 @@ export class OpenSearchIndex implements SearchIndex {
 
   score(request: ScoreRequest): Promise<ScoreOutcome> {
     return this.#search(request, async (calls) => {
-      const { query, vector } = request
-      const [keywords, vectors] = await Promise.all([
-        query === null ? null : scoreKeyword(calls, { ...request, query }),
-        vector === null
-          ? null
-          : scoreVector(calls, { ...request, vector }, await this.#profiles.known(vector.profileId)),
+      const { query, documentIds } = request
+      const dimensionsOf = (profileId: string) => this.#profiles.known(profileId, calls.timeLeftMs)
+      const [words, near] = await Promise.all([
+        query === null ? [] : keywordScores(calls, { ...request, query }),
+        Promise.all(request.vectors.map(async (one) => vectorScores(request, one, await dimensionsOf(one.profileId)))),
       ])
-      const scores = request.documentIds.map((documentId) => ({
+      const found = await calls.askTogether<DocumentScores[]>([...words, ...near])
+      const [byWords, byVectors] = [found.slice(0, words.length), found.slice(words.length)]
+      const scores = documentIds.map((documentId) => ({
         documentId,
-        keyword: keywords?.get(documentId) ?? null,
-        vector: vectors?.get(documentId) ?? null,
+        keyword: byWords.map((one) => one?.get(documentId)).find((score) => score !== undefined) ?? null,
+        vectors: byVectors.map((one) => one?.get(documentId) ?? null),
       }))
       return { outcome: 'found' as const, scores }
     })
-  }
-
-  count(request: CountRequest): Promise<CountOutcome> {
-    return this.#search(request, (calls) => countVisible(calls, request))
   }
 
   values(request: ValuesRequest): Promise<ValuesOutcome> {
@@ -136,21 +126,24 @@ export class OpenSearchIndex implements SearchIndex {
     return inOurWords(reportHealth(this.#cluster, this.#alias, this.#counts))
   }
 
-  /** All that was acknowledged is on the cluster's disks. */
+  /** All acknowledged writes are on the cluster's disks. */
   async checkpoint(): Promise<void> {}
 
   async purge(): Promise<void> {
-    const position = await this.position()
-    await purgeIndex(this.#cluster, this.#alias)
+    this.#purging ??= { position: await this.position(), purge: new IndexPurge(this.#cluster, this.#alias) }
+    const { position, purge } = this.#purging
+    if (!(await purge.step())) return
     await writePurged(this.#cluster, this.#alias, position)
+    this.#purging = null
   }
 
   async clear(): Promise<void> {
     await emptyIndex(this.#cluster, this.#alias)
     this.#profiles.forget()
+    this.#purging = null
   }
 
-  /** Connections that nobody uses end by themselves. */
+  /** Idle connections close by themselves. */
   async close(): Promise<void> {}
 
   async #search<Page>(
@@ -174,7 +167,7 @@ export class OpenSearchIndex implements SearchIndex {
 
 const positionMs = 5000
 
-/** What a request may wait for says what is wrong by its code. */
+/** Translates errors of the cluster into errors with a code. */
 async function inOurWords<T>(asked: Promise<T>): Promise<T> {
   try {
     return await asked

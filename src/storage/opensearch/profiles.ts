@@ -1,16 +1,16 @@
-import type { Cluster } from './cluster.ts'
+import { type Cluster, type ClusterCall, isAway } from './cluster.ts'
 import { chunksPath, vectorField, vectorMapping } from './mapping.ts'
 import type { Dimensions } from './stored-document.ts'
 
-/** What an index says of itself, in its mapping. */
+/** The metadata in the mapping of an index. */
 export interface IndexMeta {
   readonly format: number
-  /** By which rules texts became terms. */
+  /** The rules of text analysis that made the terms. */
   readonly rules: string
-  /** Of which instance's store it is. */
+  /** The instance whose store the index belongs to. */
   readonly instance: string | null
   readonly shards: number
-  /** The dimensions of every profile that it has had a vector of. */
+  /** The dimensions of every profile that has ever had a vector in it. */
   readonly profiles: Readonly<Record<string, number>>
 }
 
@@ -21,8 +21,15 @@ interface Mappings {
 /** Another process may have added a profile, or emptied the index. */
 const keptMs = 1000
 const callMs = 10_000
+const ofManager = { timeoutMs: callMs, query: {} }
+/**
+ * A node without a manager, or a busy one, does not answer before this timeout: a search that can do without the answer
+ * waits only a moment.
+ */
+const checkAgain = { local: true, cluster_manager_timeout: '100ms' }
+const readFirst = { local: true, cluster_manager_timeout: '3s' }
 
-/** How many dimensions the vectors of a profile have. The mapping says it, for all processes. */
+/** The dimensions of each profile's vectors. They are stored in the mapping, for all processes. */
 export class Profiles {
   readonly #cluster: Cluster
   readonly #alias: string
@@ -33,16 +40,25 @@ export class Profiles {
     this.#alias = alias
   }
 
-  /** To search by: what this process knows, or the cluster where it does not know the profile, or has not asked for long. */
-  async known(profileId: string): Promise<Pick<Dimensions, 'of'>> {
-    const isKnown = this.#known?.dimensions.has(profileId) && performance.now() - this.#known.readAt < keptMs
-    const dimensions = isKnown ? this.#known!.dimensions : (await this.#read()).dimensions
-    return { of: (profile) => dimensions.get(profile) }
+  /**
+   * The dimensions for searches, as this process last read them; it checks them every second. Any node returns its
+   * local state, so a search does not wait for a cluster manager. If no node answers, the last state still holds,
+   * because dimensions of a profile do not change.
+   */
+  async known(profileId: string, timeoutMs: number): Promise<Pick<Dimensions, 'of'>> {
+    const last = this.#known?.dimensions.has(profileId) ? this.#known : null
+    if (last !== null && performance.now() - last.readAt < keptMs) return dimensionsOf(last)
+    try {
+      return dimensionsOf(await this.#read({ timeoutMs, query: last === null ? readFirst : checkAgain }))
+    } catch (error) {
+      if (last === null || !isAway(error)) throw error
+      return dimensionsOf(last)
+    }
   }
 
-  /** To write by: `changed` are told to the cluster by `add` before any vector of them. */
+  /** The dimensions for writes: `add` stores `changed` in the mapping before any such vector is written. */
   async writable(): Promise<Dimensions & { readonly changed: ReadonlyMap<string, number> }> {
-    const { dimensions } = await this.#read()
+    const { dimensions } = await this.#read(ofManager)
     const changed = new Map<string, number>()
     return {
       changed,
@@ -55,7 +71,7 @@ export class Profiles {
 
   async add(changed: ReadonlyMap<string, number>): Promise<void> {
     if (changed.size === 0) return
-    const { meta } = await this.#read()
+    const { meta } = await this.#read(ofManager)
     const properties = Array.from(changed, ([profileId, size]) => [vectorField(profileId, size), vectorMapping(size)])
     const body = {
       _meta: { ...meta, profiles: { ...meta.profiles, ...Object.fromEntries(changed) } },
@@ -75,13 +91,16 @@ export class Profiles {
     this.#known = null
   }
 
-  async #read(): Promise<{ readonly meta: IndexMeta; readonly dimensions: ReadonlyMap<string, number> }> {
+  async #read({ timeoutMs, query }: Pick<ClusterCall, 'timeoutMs' | 'query'>): Promise<{
+    readonly meta: IndexMeta
+    readonly dimensions: ReadonlyMap<string, number>
+  }> {
     const found = await this.#cluster.call<Mappings>({
       method: 'GET',
       path: `/${this.#alias}/_mapping`,
-      query: { filter_path: '*.mappings._meta' },
+      query: { filter_path: '*.mappings._meta', ...query },
       harmless: true,
-      timeoutMs: callMs,
+      timeoutMs,
     })
     const meta = Object.values(found)[0]!.mappings._meta
     const dimensions = new Map(Object.entries(meta.profiles))
@@ -89,3 +108,11 @@ export class Profiles {
     return { meta, dimensions }
   }
 }
+
+const dimensionsOf = ({
+  dimensions,
+}: {
+  readonly dimensions: ReadonlyMap<string, number>
+}): Pick<Dimensions, 'of'> => ({
+  of: (profile) => dimensions.get(profile),
+})

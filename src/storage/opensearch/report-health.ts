@@ -1,6 +1,6 @@
-import type { IndexHealth } from '../../search/search-index.ts'
+import type { IndexHealth } from '../../indexing/fed-index.ts'
 import { readPosition } from './apply-batch.ts'
-import type { Cluster } from './cluster.ts'
+import { type Cluster, ClusterTrouble } from './cluster.ts'
 import type { IndexCounts } from './index-counts.ts'
 import type { IndexMeta } from './profiles.ts'
 
@@ -23,13 +23,40 @@ interface Settings {
   readonly [index: string]: { readonly settings: Readonly<Record<string, unknown>> }
 }
 
-/** How an index is. Nothing in it takes longer for a larger one, but the counts, which are asked for now and then. */
+interface ClusterHealth {
+  readonly status: 'green' | 'yellow' | 'red'
+  /** Not reported by every product with this API. */
+  readonly discovered_cluster_manager?: boolean
+  readonly number_of_nodes: number
+  readonly active_shards: number
+  readonly initializing_shards: number
+  readonly relocating_shards: number
+  readonly unassigned_shards: number
+}
+
+/** The state as the node itself sees it: nobody waits for a cluster manager, which may be lost. */
+export const readClusterHealth = (cluster: Cluster, indexes: string, timeoutMs: number): Promise<ClusterHealth> =>
+  cluster.call({
+    method: 'GET',
+    path: `/_cluster/health/${indexes}`,
+    query: { local: true },
+    harmless: true,
+    timeoutMs,
+  })
+
+/**
+ * The health of an index. Nothing in it takes longer for a larger index, except the counts, which are cached. Rejects
+ * at once if the cluster has no manager: half of the requests would wait for one.
+ */
 export async function reportHealth(cluster: Cluster, alias: string, counts: IndexCounts): Promise<IndexHealth> {
+  const until = performance.now() + healthMs
+  const timeLeftMs = (): number => until - performance.now()
   const get = <Answer>(path: string, query: Record<string, string | boolean> = {}): Promise<Answer> =>
-    cluster.call<Answer>({ method: 'GET', path: `/${path}`, query, harmless: true, timeoutMs: healthMs })
-  const [{ status }, { position, purgedThrough }, { _all: stats }, mappings, settings] = await Promise.all([
-    get<{ status: 'green' | 'yellow' | 'red' }>(`_cluster/health/${alias}`),
-    readPosition(cluster, alias, healthMs),
+    cluster.call<Answer>({ method: 'GET', path: `/${path}`, query, harmless: true, timeoutMs: timeLeftMs() })
+  const { status, discovered_cluster_manager: hasManager } = await readClusterHealth(cluster, alias, healthMs)
+  if (hasManager === false) throw new ClusterTrouble(noManagerAdvice.join(': '), 503, 'no_cluster_manager')
+  const [{ position, purgedThrough }, { _all: stats }, mappings, settings] = await Promise.all([
+    readPosition(cluster, alias, timeLeftMs()),
     get<Stats>(`${alias}/_stats/docs,indexing,store,segments`, { filter_path: '_all' }),
     get<Record<string, { mappings: { _meta: IndexMeta } }>>(`${alias}/_mapping`, { filter_path: '*.mappings._meta' }),
     get<Settings>(`${alias}/_settings/index.blocks.*`, { flat_settings: true }),
@@ -39,13 +66,15 @@ export async function reportHealth(cluster: Cluster, alias: string, counts: Inde
   const found = await counts.at({ position, entries, writes: indexing.index_total })
   const { profiles } = Object.values(mappings)[0]!.mappings._meta
   const warnings: string[] = []
-  if (status === 'yellow') warnings.push('a copy of the search index is missing: one node more would have it')
-  if (isBlocked(settings)) warnings.push(blockedAdvice.join(': '))
-  if (found === null) warnings.push('the cluster did not count the search index in time: it is said to be empty')
+  if (status === 'yellow') warnings.push('a replica of the search index is missing: add a node for it')
+  const takesWrites = !isBlocked(settings)
+  if (!takesWrites) warnings.push(blockedAdvice.join(': '))
+  if (found === null) warnings.push('the cluster did not count the search index in time: its size is reported as 0')
   return {
     state: 'ready',
     reason: '',
     searchable: status !== 'red',
+    takesWrites,
     position,
     purgedThrough,
     documents: found?.documents ?? 0,
@@ -63,9 +92,14 @@ export async function reportHealth(cluster: Cluster, alias: string, counts: Inde
   }
 }
 
-/** The cluster sets such blocks by itself where a disk is full, and takes them away when there is room again. */
+/** The cluster sets such blocks itself if a disk is full, and removes them when there is room again. */
 const isBlocked = (settings: Settings): boolean =>
   Object.values(settings).some((one) => Object.values(one.settings).some((value) => value === 'true' || value === true))
+
+export const noManagerAdvice = [
+  'the search cluster has no manager, and takes no writes and no changes',
+  'start the nodes that are gone: more than half of those that can be manager must see each other; documents wait in the store meanwhile',
+] as const
 
 export const blockedAdvice = [
   'the cluster takes no writes into the search index',

@@ -3,26 +3,26 @@ import { type CatalogColumn, entriesOpening } from '../../search/column-permissi
 import type { CatalogConditions, SearchFilters } from '../../search/search-index.ts'
 import { chunksPath, ofChunk } from './mapping.ts'
 
-/** A query as OpenSearch takes it. */
+/** A query of OpenSearch. */
 export type Query = Readonly<Record<string, unknown>>
 
 export const allOf = (...filter: readonly Query[]): Query => ({ bool: { filter } })
-/** Of none nothing. */
+/** No queries match nothing. */
 export function oneOf(should: readonly Query[]): Query {
   if (should.length === 0) return { match_none: {} }
   return should.length === 1 ? should[0]! : { bool: { should, minimum_should_match: 1 } }
 }
 export const nested = (query: Query): Query => ({ nested: { path: chunksPath, query } })
 
-/** Chunks of which the scope opens the same fields to searches. */
+/** Chunks for which the scope opens the same fields to searches. */
 export interface VisibleClass {
   readonly title: boolean
   readonly body: boolean
-  /** Of chunks. */
+  /** A query for chunks. */
   readonly filter: Query
 }
 
-/** Worked out once for a search, of which each request asks for it. */
+/** Caches a value for each scope: every request of a search uses it. */
 function onceOf<T>(work: (scope: Scope) => T): (scope: Scope) => T {
   const known = new WeakMap<Scope, { readonly made: T }>()
   return (scope) => {
@@ -36,8 +36,8 @@ function onceOf<T>(work: (scope: Scope) => T): (scope: Scope) => T {
 }
 
 /**
- * They have no chunk in common; together they are all that may be searched, of the documents of `ofDatasets`: who asks for
- * chunks asks for those of such documents.
+ * Disjoint classes; together they are all chunks that may be searched, in documents of `ofDatasets`: a caller combines
+ * them with that.
  */
 export const visibleClasses = onceOf((scope): readonly VisibleClass[] => {
   const entries = searchable(scope)
@@ -46,10 +46,10 @@ export const visibleClasses = onceOf((scope): readonly VisibleClass[] => {
   const both = titles.filter((entry) => bodies.includes(entry))
   const onlyTitles = titles.filter((entry) => !both.includes(entry))
   const onlyBodies = bodies.filter((entry) => !both.includes(entry))
-  // Entries that open one field each may open both of a chunk together.
+  // Entries that open one field each may together open both fields of a chunk.
   const isMixed = onlyTitles.length > 0 && onlyBodies.length > 0
   const bothOpen = isMixed ? allOf(anyEntry(titles), anyEntry(bodies)) : chunksOf(both, entries)
-  // Who may not search a body is not told how many chunks it has: its title is one.
+  // A caller who may not search a body must not learn how many chunks it has: its title counts as one.
   const first = { term: { [ofChunk('first')]: true } }
   const lacking = (opened: readonly ScopeEntry[]) => (opened.length === 0 ? {} : { must_not: [anyEntry(opened)] })
   const classes: VisibleClass[] = []
@@ -65,13 +65,13 @@ export const visibleClasses = onceOf((scope): readonly VisibleClass[] => {
   return classes
 })
 
-/** Entries by which something may be searched. */
+/** Entries that open something to searches. */
 const searchable = ({ entries }: Scope): readonly ScopeEntry[] =>
   entries.filter(({ fields }) => fields.includes('title') || fields.includes('body'))
 
 /**
- * Chunks of a class of entries. Where these are all, and go by datasets alone, that of the document has said it already: to
- * ask it of every chunk again, for each result once more, was a fifth to a third of the cluster's time.
+ * Chunks of a class of entries. If these are all entries, and they limit only datasets, `ofDatasets` has checked this
+ * for the document: checking every chunk again took a fifth to a third of the cluster's time.
  */
 const chunksOf = (entries: readonly ScopeEntry[], all: readonly ScopeEntry[]): Query =>
   entries.length === all.length && entries.every(isByDataset) ? { match_all: {} } : anyEntry(entries)
@@ -79,9 +79,9 @@ const chunksOf = (entries: readonly ScopeEntry[], all: readonly ScopeEntry[]): Q
 const isByDataset = ({ datasets, fields, ...limits }: ScopeEntry): boolean =>
   Object.values(limits).every((limit) => limit === null)
 
-/** Chunks that an entry matches, whatever it opens of them. */
+/** Chunks that an entry matches, regardless of the fields that it opens. */
 export function anyEntry(entries: readonly ScopeEntry[]): Query {
-  // Those that differ in their datasets alone are one: the cluster counts conditions.
+  // Entries that differ only in their datasets become one: the cluster limits the number of clauses.
   const joined = new Map<string, ScopeEntry>()
   for (const { datasets, fields, ...limits } of entries) {
     const key = JSON.stringify(limits)
@@ -101,7 +101,7 @@ function entryQuery(entry: ScopeEntry): Query {
   )
 }
 
-/** Of chunks. */
+/** Queries for chunks. */
 export function filterQueries(filters: SearchFilters): Query[] {
   return [
     ...(filters.includeNonCurrent ? [] : [isCurrent]),
@@ -126,21 +126,24 @@ function published(from: number | null, to: number | null): Query[] {
   return [{ range: { [ofChunk('published_at')]: range } }]
 }
 
-/** All that a scope may search of the request's chunks. */
+/** All chunks that a scope may search and that pass the filters of the request. */
 export const visibleChunks = (classes: readonly VisibleClass[], filters: readonly Query[]): Query =>
   allOf(oneOf(classes.map(({ filter }) => filter)), ...filters)
 
-/** Documents of which the scope opens the current version: what the catalog knows of others is not told. */
+/** Documents whose current version the scope opens: catalog columns of others must not be revealed. */
 const isOpened = (classes: readonly VisibleClass[]): Query => nested(visibleChunks(classes, [isCurrent]))
 
-/** Current chunks of documents of which a column of the catalog may be read; `null`: of all that the request shows. */
+/**
+ * Current chunks of documents for which the scope opens a catalog column. `null` means all documents that the request
+ * shows.
+ */
 export function columnOpened(column: CatalogColumn, scope: Scope, includeNonCurrent: boolean): Query | null {
   const opening = entriesOpening(column, scope)
   if (opening.length === scope.entries.length && !includeNonCurrent) return null
   return allOf(anyEntry(opening), isCurrent)
 }
 
-/** Of documents. */
+/** Queries for documents. */
 export function conditionQueries(
   conditions: CatalogConditions | undefined,
   classes: readonly VisibleClass[],
@@ -156,11 +159,11 @@ export function conditionQueries(
     const range = { ...(scoreMin === null ? {} : { gte: scoreMin }), ...(scoreMax === null ? {} : { lte: scoreMax }) }
     queries.push({ range: { score: range } })
   }
-  // A chunk of the current version that is found is open itself.
+  // A current chunk that is found is open itself.
   return queries.length > 0 && includeNonCurrent ? [...queries, isOpened(classes)] : queries
 }
 
-/** Documents of the datasets that the scope opens to searches: what else there is need not be looked at. */
+/** Documents of the datasets that the scope opens to searches: no other document needs a check. */
 export const ofDatasets = onceOf((scope): Query => namedBy(searchable(scope)))
 
 /** Documents of the datasets that the entries name. */

@@ -1,30 +1,29 @@
 import type { Scope } from '../../access/scope.ts'
 import { packStatistics, unpackStatistics } from '../../search/keyword-statistics.ts'
+import { idfOf, type LengthNorm, lengthNorm } from '../../text/bm25.ts'
 import type { Clause, KeywordQuery, LooseMatch, TermGroup } from '../../text/types.ts'
-import { beginningsWith, encodeTerm } from './encode-terms.ts'
+import { encodedPrefixes, encodeTerm } from './encode-terms.ts'
 import { chunksPath, ofChunk } from './mapping.ts'
 import { allOf, isCurrent, ofDatasets, oneOf, type Query, type VisibleClass } from './scope-query.ts'
 
-/** BM25 as decided for every index; see storage/segments/query/plan-keyword.ts for its reasons. */
-export const k1 = 1.2
-export const b = 0.75
-export const titleWeight = 3
-
-/** All that a scope may search in current versions, and how many of those chunks hold what a query asks for. */
+/**
+ * The size of everything that a scope may search in current versions, and how many of those chunks contain each part of
+ * a query.
+ */
 export class ScopeStatistics {
   readonly #chunks: number
   readonly #totalLength: number
-  readonly averageLength: number
+  readonly norm: LengthNorm
   readonly #counts: ReadonlyMap<string, number>
 
   constructor(chunks: number, totalLength: number, counts: ReadonlyMap<string, number>) {
     this.#chunks = chunks
     this.#totalLength = totalLength
-    this.averageLength = chunks === 0 ? 1 : Math.max(totalLength / chunks, 1e-9)
+    this.norm = lengthNorm(chunks, totalLength)
     this.#counts = counts
   }
 
-  /** What `handedOn` gave for the same query; `null` for another. */
+  /** Reads the result of `handedOn` for the same query; `null` for another query. */
   static from(handed: readonly number[] | undefined, query: KeywordQuery): ScopeStatistics | null {
     const asked = [...countedOf(query).keys()]
     const counted = unpackStatistics(handed, asked)
@@ -33,7 +32,7 @@ export class ScopeStatistics {
     return new ScopeStatistics(chunks, totalLength, new Map(asked.map((key, i) => [key, counts[i]!])))
   }
 
-  /** For the next page. */
+  /** The numbers for the next page. */
   handedOn(query: KeywordQuery): readonly number[] | undefined {
     const asked = [...countedOf(query).keys()]
     const counts = asked.map((key) => this.#counts.get(key) ?? 0)
@@ -48,35 +47,35 @@ export class ScopeStatistics {
     return (this.#counts.get(termKey(term)) ?? 0) > 0
   }
 
-  idfOfBeginning(beginning: string): number {
-    return this.#idf(this.#counts.get(beginningKey(beginning)) ?? 0)
+  idfOfPrefix(beginning: string): number {
+    return this.#idf(this.#counts.get(prefixKey(beginning)) ?? 0)
   }
 
-  /** Of its most frequent alternative. */
+  /** The idf of its most frequent alternative. */
   idfOfGroup(group: TermGroup): number {
     return Math.min(...group.map((term) => this.idfOfTerm(term)))
   }
 
   #idf(count: number): number {
-    return Math.log(1 + (this.#chunks - count + 0.5) / (count + 0.5))
+    return idfOf(this.#chunks, count)
   }
 }
 
 const termKey = (term: string): string => `t${term}`
-const beginningKey = (beginning: string): string => `b${beginning}`
+const prefixKey = (beginning: string): string => `b${beginning}`
 
 export const groupsOf = (clause: Clause): readonly TermGroup[] =>
   clause.type === 'word' ? [clause.group] : clause.groups
 export const looseOf = (clause: Clause): readonly LooseMatch[] => (clause.type === 'word' ? (clause.loose ?? []) : [])
 
-/** Everything that a query has to have counted: what to look for in a field, by its key. */
+/** Everything that a query needs counts of: the query for a field, by its key. */
 function countedOf(query: KeywordQuery): Map<string, (field: string) => Query> {
   const counted = new Map<string, (field: string) => Query>()
   for (const clause of [...query.clauses, ...query.boosts]) {
     for (const term of groupsOf(clause).flat()) counted.set(termKey(term), termQuery(term))
     for (const match of looseOf(clause)) {
       if ('terms' in match) for (const term of match.terms) counted.set(termKey(term), termQuery(term))
-      else counted.set(beginningKey(match.beginning), beginningQuery(match.beginning))
+      else counted.set(prefixKey(match.beginning), prefixQuery(match.beginning))
     }
   }
   return counted
@@ -89,12 +88,12 @@ export const termQuery =
     return encoded === null ? { match_none: {} } : { term: { [ofChunk(field)]: encoded } }
   }
 
-export const beginningQuery =
+export const prefixQuery =
   (beginning: string) =>
   (field: string): Query =>
-    oneOf(beginningsWith(beginning).map((one) => ({ prefix: { [ofChunk(field)]: one } })))
+    oneOf(encodedPrefixes(beginning).map((one) => ({ prefix: { [ofChunk(field)]: one } })))
 
-/** In the fields of the class that may be searched. */
+/** Searches the fields of the class that may be searched. */
 export const inFields = ({ title, body }: VisibleClass, lookFor: (field: string) => Query): Query =>
   oneOf([...(title ? [lookFor('title')] : []), ...(body ? [lookFor('body')] : [])])
 
@@ -108,7 +107,7 @@ export interface StatisticsAnswer {
   readonly aggregations: { readonly chunks: Readonly<Record<string, CountedClass>> }
 }
 
-/** A request without results, which every shard keeps the answer of until something changes there. */
+/** A request without hits; every shard caches its answer until the shard changes. */
 export function statisticsRequest(scope: Scope, classes: readonly VisibleClass[], query: KeywordQuery): object {
   const counted = [...countedOf(query).values()]
   const aggs = classes.map((one, i) => [

@@ -1,9 +1,9 @@
-import type { ToldColumns } from '../../search/search-index.ts'
+import type { ChunkScore } from '../../search/search-index.ts'
 import { type Cluster, type ClusterCall, ClusterTimeout, ClusterTrouble } from './cluster.ts'
 import { chunksPath, ofChunk } from './mapping.ts'
 import type { Query } from './scope-query.ts'
 
-/** The searches of one request to the port, which have its time together. */
+/** The calls that one request of the port makes to the cluster, with a common deadline. */
 export class SearchCalls {
   readonly #cluster: Cluster
   readonly #index: string
@@ -15,6 +15,11 @@ export class SearchCalls {
     this.#deadline = performance.now() + timeoutMs
   }
 
+  /** The time left for other calls of the request. */
+  get timeLeftMs(): number {
+    return this.#deadline - performance.now()
+  }
+
   async search<Answer>(body: object): Promise<Answer> {
     const answer = await this.#call<Answer & SearchAnswer>({
       path: `/${this.#index}/_search`,
@@ -24,12 +29,9 @@ export class SearchCalls {
     return wholeAnswer(answer)
   }
 
-  /** Documents that match, by their columns alone: what is stored of them, vectors and all, is not unpacked for it. */
-  async documents<Answer = unknown>(
-    body: object,
-    columns?: readonly ToldColumn[],
-  ): Promise<Answer & { readonly found: readonly FoundDocument[] }> {
-    const answer = await this.search<Answer & FoundDocuments>(byColumns(body, columns))
+  /** Matching documents with their columns only: the stored source with its vectors is not read. */
+  async documents<Answer = unknown>(body: object): Promise<Answer & { readonly found: readonly FoundDocument[] }> {
+    const answer = await this.search<Answer & FoundDocuments>(byColumns(body))
     return { ...answer, found: foundBy(answer) }
   }
 
@@ -38,8 +40,8 @@ export class SearchCalls {
   }
 
   /**
-   * Several at once, in one exchange: to send something and to hear of its answer is most of what a search costs a process.
-   * They are answered when the slowest is, and fail where one does. What is null is not asked.
+   * Sends several searches in one exchange: sending a request and receiving its answer is most of what a search costs
+   * this process. The answer comes when the slowest search is done, and fails if one fails. Null searches are left out.
    */
   async askTogether<T extends readonly unknown[]>(
     searches: {
@@ -58,7 +60,7 @@ export class SearchCalls {
     return Promise.all(searches.map((one) => one && this.ask(one)))
   }
 
-  /** Null where the cluster refuses to take several at once: that is a right of its own, which the user may not have. */
+  /** Null if the cluster refuses multi-search: that is a privilege of its own, which the user may not have. */
   async #answersTogether(bodies: readonly object[]): Promise<readonly SearchAnswer[] | null> {
     const header = JSON.stringify({ index: this.#index, ...wholeOnly })
     try {
@@ -75,20 +77,19 @@ export class SearchCalls {
   }
 
   #call<Answer>(call: Pick<ClusterCall, 'path' | 'query' | 'body' | 'lines'>): Promise<Answer> {
-    const timeoutMs = this.#deadline - performance.now()
-    return this.#cluster.call<Answer>({ method: 'POST', ...call, harmless: true, timeoutMs })
+    return this.#cluster.call<Answer>({ method: 'POST', ...call, harmless: true, timeoutMs: this.timeLeftMs })
   }
 }
 
-/** What some shards did not answer must not look whole. */
+/** An answer without some shards must not look complete. */
 const wholeOnly = { allow_partial_search_results: false }
 
 function wholeAnswer<Answer extends SearchAnswer>(answer: Answer | null | undefined): Answer {
   const { error, status = 0, _shards } = answer ?? {}
   if (error !== undefined) throw new ClusterTrouble(`a search was answered ${status} ${error.type}`, status, error.type)
-  // Some proxy between may say anything.
+  // A proxy in between may return anything.
   if (typeof _shards?.failed !== 'number')
-    throw new ClusterTrouble('what came is no answer to a search', 502, 'no_answer')
+    throw new ClusterTrouble('the response is not an answer to a search', 502, 'no_answer')
   if (answer!.timed_out) throw new ClusterTimeout('a shard did not answer in time')
   if (_shards.failed > 0) throw new ClusterTrouble('a shard did not answer', 503, 'shard_failed')
   return answer!
@@ -96,15 +97,11 @@ function wholeAnswer<Answer extends SearchAnswer>(answer: Answer | null | undefi
 
 const columnsAlone = { stored_fields: '_none_', _source: false }
 
-const byColumns = (body: object, columns: readonly ToldColumn[] = ['id']): object => ({
-  ...body,
-  ...columnsAlone,
-  docvalue_fields: columns,
-})
+const byColumns = (body: object): object => ({ ...body, ...columnsAlone, docvalue_fields: ['id'] })
 
 const foundBy = ({ hits }: FoundDocuments): readonly FoundDocument[] => hits?.hits ?? []
 
-/** The rest of an answer, more than half of it, says of every hit where it is stored. */
+/** Leaves out the rest of an answer, which is more than half of it and says where each hit is stored. */
 const readOfAnswers = [
   ...['timed_out', '_shards.failed', 'aggregations', 'hits.total'],
   ...['hits.hits.fields', 'hits.hits.sort'],
@@ -118,51 +115,51 @@ const togetherQuery = {
 interface SearchAnswer {
   readonly timed_out: boolean
   readonly _shards: { readonly failed: number }
-  /** In place of the others, of one that was asked together with others. */
+  /** Present instead of the other fields if one search of several failed. */
   readonly error?: { readonly type: string }
   readonly status?: number
 }
 
-type ToldColumn = 'id' | 'published_at'
-
-/** A search, and what is made of its answer. */
+/** A search, and the function that reads its answer. */
 export interface Search<T> {
   readonly body: object
-  // biome-ignore lint/suspicious/noExplicitAny: as who asks knows it.
+  // biome-ignore lint/suspicious/noExplicitAny: the caller knows the type of its answer.
   read(answer: any): T
 }
 
-/** A search for documents, by their columns alone, and what is made of those that it finds. */
-export const documentSearch = <T>(
-  body: object,
-  read: (found: readonly FoundDocument[]) => T,
-  columns?: readonly ToldColumn[],
-): Search<T> => ({ body: byColumns(body, columns), read: (answer) => read(foundBy(answer)) })
+/** A search for documents with their columns only, and the function that reads the hits. */
+export const documentSearch = <T>(body: object, read: (found: readonly FoundDocument[]) => T): Search<T> => ({
+  body: byColumns(body),
+  read: (answer) => read(foundBy(answer)),
+})
 
-/** Chunks that a search found in a document, the best first. */
+/** The best chunk of each document that has one. */
+export type DocumentScores = ReadonlyMap<string, ChunkScore>
+
+/** Matching chunks of a document, best first. */
 interface FoundChunk {
-  readonly fields: Readonly<Record<string, readonly (string | number)[]>>
+  readonly fields: Readonly<Record<string, readonly string[]>>
   readonly sort: readonly [score: number, chunkId: string]
   readonly _source?: unknown
 }
 
 export interface FoundDocument {
-  readonly fields: { readonly id: readonly [string]; readonly published_at?: readonly [number] }
+  readonly fields: { readonly id: readonly [string] }
   readonly sort: readonly (number | string)[]
   readonly inner_hits: { readonly [chunksPath]: { readonly hits: { readonly hits: readonly FoundChunk[] } } }
 }
 
 interface FoundDocuments {
-  /** Absent, or without hits, where there are none: the cluster leaves out what nothing is left of. */
+  /** Absent, or without hits, if there are none: the cluster leaves out empty parts. */
   readonly hits?: { readonly hits?: readonly FoundDocument[] }
 }
 
 interface ToldOfChunks {
   readonly source?: readonly string[]
-  readonly columns?: readonly ('language' | 'title_length')[]
+  readonly columns?: readonly 'language'[]
 }
 
-/** Documents by their best chunk, with their best chunks. */
+/** Documents ranked by their best chunk, with their best chunks. */
 export const withBestChunks = (
   query: Query,
   chunks: number,
@@ -186,26 +183,11 @@ export const idOf = ({ fields }: FoundDocument): string => fields.id[0]
 export const chunksOf = (found: FoundDocument) =>
   found.inner_hits[chunksPath].hits.hits.map(({ fields, sort, _source }) => ({
     chunkId: sort[1],
-    versionId: fields[ofChunk('version')]![0] as string,
+    versionId: fields[ofChunk('version')]![0]!,
     score: sort[0],
     source: _source,
   }))
 
-/** Of the version of the best chunk. */
+/** The language of the version of the best chunk. */
 export const languageOf = (found: FoundDocument): string | undefined =>
-  ofBestChunk(found, 'language') as string | undefined
-
-const ofBestChunk = (found: FoundDocument, column: string): string | number | undefined =>
-  found.inner_hits[chunksPath].hits.hits[0]!.fields[ofChunk(column)]?.[0]
-
-/** What is to be asked for so that documents tell their columns. */
-export const toldColumns = {
-  ofDocuments: ['id', 'published_at'],
-  ofChunks: ['language', 'title_length'],
-} as const
-
-export const toldOf = (found: FoundDocument): ToldColumns => ({
-  language: languageOf(found) ?? null,
-  publishedAt: found.fields.published_at?.[0] ?? null,
-  titleLength: ofBestChunk(found, 'title_length') as number,
-})
+  found.inner_hits[chunksPath].hits.hits[0]!.fields[ofChunk('language')]?.[0]

@@ -2,7 +2,6 @@ import { readableFields, type Scope } from '../../access/scope.ts'
 import { columnOf } from '../../search/column-permissions.ts'
 import type { Facet, ValueCount } from '../../search/facets.ts'
 import type {
-  ChunkScore,
   DocumentHit,
   KeywordOrder,
   KeywordPage,
@@ -11,7 +10,6 @@ import type {
   ScoreRequest,
 } from '../../search/search-index.ts'
 import type { KeywordQuery } from '../../text/types.ts'
-import type { CountedQueries } from './counted-queries.ts'
 import { type ExplainedChunk, explainChunk } from './explain-chunk.ts'
 import { asksForSomething, keywordQuery, matchingQuery } from './keyword-query.ts'
 import { chunksPath, documentChunksMax, ofChunk } from './mapping.ts'
@@ -28,21 +26,20 @@ import {
 import { readStatistics, ScopeStatistics, type StatisticsAnswer, statisticsRequest } from './scope-statistics.ts'
 import {
   chunksOf,
+  type DocumentScores,
   documentSearch,
   type FoundDocument,
   idOf,
   languageOf,
   type Search,
   type SearchCalls,
-  toldColumns,
-  toldOf,
   withBestChunks,
 } from './search-calls.ts'
 import type { StoredChunk } from './stored-document.ts'
 
-/** What the cluster gives in one answer; a longer page ends there, and another goes on from it. */
+/** The largest page of the cluster; a longer page ends there, and the next one continues. */
 const pageMax = 5000
-/** Values of a facet that every shard tells; the counts of those are exact where there are no more. */
+/** The number of facet values that every shard returns; counts are exact if there are no more. */
 const shardValuesMax = 10_000
 
 interface Aggregated {
@@ -54,11 +51,7 @@ interface FacetBuckets {
   readonly buckets: readonly { readonly key: string; readonly doc_count: number }[]
 }
 
-export async function searchKeyword(
-  calls: SearchCalls,
-  request: KeywordRequest,
-  counted: CountedQueries,
-): Promise<KeywordPage> {
+export async function searchKeyword(calls: SearchCalls, request: KeywordRequest): Promise<KeywordPage> {
   const { query, scope, facets, explain = false, order = 'relevance' } = request
   const classes = visibleClasses(scope)
   if (classes.length === 0 || !asksForSomething(query)) {
@@ -69,16 +62,13 @@ export async function searchKeyword(
   const filters = filterQueries(request.filters)
   const conditions = conditionQueries(request.conditions, classes, includeNonCurrent)
   const statistics = await statisticsOf(calls, request, classes)
-  counted.note(query, scope, statistics)
   const limit = Math.min(request.limit, pageMax)
   const othersMax = Math.max(0, Math.min(request.otherChunksMax, documentChunksMax - 1))
   const scored = keywordQuery(query, classes, request.filters, statistics)
-  // The language counts that is found; of current versions there is one in a document.
+  // The language is that of the version found; in current versions, a document has only one.
   const walked = (facet: Facet) => facet === 'language' && includeNonCurrent
   const areWalked = facets?.of.some(walked) ?? false
-  // Of the version that is found: where others than current ones are searched, it may not be the one that is shown.
-  const doTell = request.near !== undefined && !includeNonCurrent
-  const columns = doTell ? toldColumns.ofChunks : areWalked ? (['language'] as const) : []
+  const columns = areWalked ? (['language'] as const) : []
   const told = { source: explain ? explained : [], columns }
   const byDocument: Query = {
     bool: {
@@ -89,7 +79,7 @@ export async function searchKeyword(
   const countedFacets = (facets?.of ?? []).filter((facet) => !walked(facet))
   const asked = {
     size: limit <= 0 ? 0 : limit + 1,
-    // Without it, shards in which all come before this page are left out, and what is counted there with them.
+    // Otherwise shards whose hits all come before this page are skipped, with their counts.
     track_total_hits: true,
     query: byDocument,
     sort: sortBy(order, scope, includeNonCurrent),
@@ -104,14 +94,14 @@ export async function searchKeyword(
       ),
     },
   }
-  const answer = await calls.documents<Aggregated>(asked, doTell ? toldColumns.ofDocuments : undefined)
+  const answer = await calls.documents<Aggregated>(asked)
   const languages = areWalked ? await countLanguages(calls, byDocument, facets!.limit) : []
   const { found } = answer
   const hits = found.slice(0, limit)
   const last = hits.at(-1)
   return {
     outcome: 'found',
-    hits: hits.map((one) => ({ ...hitOf(one, request, statistics), ...(doTell && toldOf(one)) })),
+    hits: hits.map((one) => hitOf(one, request, statistics)),
     totalChunks: answer.aggregations.chunks.found.doc_count,
     next: found.length > limit && last !== undefined ? positionOf(last) : null,
     ...(last === undefined ? {} : { statistics: statistics.handedOn(query) }),
@@ -121,25 +111,31 @@ export async function searchKeyword(
   }
 }
 
-/** The best chunk of each of the documents that match. */
-export async function scoreKeyword(
+/** The search for the best chunk of each matching document: one for documents to be explained, one for the others. */
+export async function keywordScores(
   calls: SearchCalls,
   request: ScoreRequest & { readonly query: KeywordQuery },
-): Promise<ReadonlyMap<string, ChunkScore>> {
-  const { query, scope, documentIds } = request
+): Promise<readonly Search<DocumentScores>[]> {
+  const { query, scope, documentIds, explain = [] } = request
   const classes = visibleClasses(scope)
-  if (classes.length === 0 || !asksForSomething(query) || documentIds.length === 0) return new Map()
-  const statistics = await statisticsOf(calls, { ...request, query }, classes)
-  return calls.ask(keywordScores(request, statistics))
+  if (classes.length === 0 || !asksForSomething(query) || documentIds.length === 0) return []
+  const statistics = await statisticsOf(calls, request, classes)
+  const isExplained = (documentId: string) => explain.includes(documentId)
+  const others = documentIds.filter((documentId) => !isExplained(documentId))
+  return [
+    scoresOf(others, { ...request, explain: false }, statistics),
+    scoresOf(documentIds.filter(isExplained), { ...request, explain: true }, statistics),
+  ].flatMap((one) => one ?? [])
 }
 
-/** The same, to be asked for, of a query that something can match. */
-export function keywordScores(
-  request: Pick<ScoreRequest, 'scope' | 'filters' | 'documentIds' | 'explain'> & { readonly query: KeywordQuery },
+function scoresOf(
+  documentIds: readonly string[],
+  request: Pick<KeywordRequest, 'query' | 'scope' | 'filters'> & { readonly explain: boolean },
   statistics: ScopeStatistics,
-): Search<ReadonlyMap<string, ChunkScore>> {
-  const { query, scope, documentIds, explain = false } = request
-  const scored = keywordQuery(query, visibleClasses(scope), request.filters, statistics)
+): Search<DocumentScores> | null {
+  if (documentIds.length === 0) return null
+  const { query, scope, filters, explain } = request
+  const scored = keywordQuery(query, visibleClasses(scope), filters, statistics)
   const body = {
     size: documentIds.length,
     track_total_hits: false,
@@ -157,7 +153,7 @@ export function keywordScores(
   return documentSearch(body, (found) => new Map(found.map(bestOf)))
 }
 
-/** Those that were handed on, or else counted. */
+/** The statistics that were handed on, or else new counts. */
 async function statisticsOf(
   calls: SearchCalls,
   { scope, query, statistics }: Pick<KeywordRequest, 'scope' | 'query' | 'statistics'>,
@@ -169,7 +165,7 @@ async function statisticsOf(
   return readStatistics(answer, classes, query)
 }
 
-/** What a score is worked out again from: the texts of a chunk, and who may see which of them. */
+/** The fields from which a score is computed again: the texts of a chunk, and the columns that the scope checks. */
 const explained = [
   ...['title', 'title_length', 'body', 'body_length'],
   ...['dataset', 'platform', 'language', 'region', 'published_at'],
@@ -217,13 +213,13 @@ function sortBy(order: KeywordOrder, scope: Scope, includeNonCurrent: boolean): 
     case '-score': {
       const filter = columnOpened('score', scope, includeNonCurrent)
       if (filter === null) return [{ score: 'desc' }, byId]
-      // Of a document whose score may not be read it is not told: it counts as one that has none.
+      // If the score of a document may not be read, the document counts as one without a score.
       return [{ [ofChunk('score')]: { order: 'desc', nested: { path: chunksPath, filter } } }, byId]
     }
   }
 }
 
-/** Documents without a key are last, whichever way the others go: infinity is what the cluster takes them for. */
+/** Documents without a key come last in either direction: the cluster sorts them as infinity. */
 function searchAfter(order: KeywordOrder, { key, documentId }: KeywordPosition): (number | string)[] {
   if (order === 'relevance') {
     const score = key === null || Number.isNaN(key) ? -1 : Math.max(-1, Math.min(key, floatMax))
@@ -260,7 +256,7 @@ function countsOf({ aggregations }: Aggregated, facet: Facet): ValueCount[] {
   return (found.opened ?? found).buckets.map(({ key, doc_count }) => ({ value: key, count: doc_count }))
 }
 
-/** By the version of the best chunk of every document that is found: only who looks at each of them knows. */
+/** Counts by the language of each document's best chunk, which requires a look at every hit. */
 async function countLanguages(calls: SearchCalls, query: Query, limit: number): Promise<ValueCount[]> {
   const counts = new Map<string, number>()
   let after: readonly (number | string)[] | null = null

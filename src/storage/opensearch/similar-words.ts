@@ -11,15 +11,15 @@ import {
   type VisibleClass,
   visibleClasses,
 } from './scope-query.ts'
-import { beginningQuery, inFields, termQuery } from './scope-statistics.ts'
+import { inFields, prefixQuery, termQuery } from './scope-statistics.ts'
 import type { SearchCalls } from './search-calls.ts'
 
-/** Letters, in either of the words, that are compared: more than any word has that is written by hand. */
+/** The number of letters of either word that are compared: more than any word of a language has. */
 const lettersMax = 64
 
 /**
- * Words of a chunk that are so many typing errors away from the one asked for, or that have a beginning which is:
- * Levenshtein's table, row by row, with neighbours changed about, as text/edit-distance.ts has it.
+ * Finds the words of a chunk within a Damerau-Levenshtein distance of the word, or with a prefix that is. Computes the
+ * table row by row, as text/edit-distance.ts does.
  */
 const similarScript = `
   def typed = params.typed; int n = typed.size(); def found = new HashSet();
@@ -59,7 +59,7 @@ interface Words {
   readonly buckets: readonly { readonly key: string; readonly doc_count: number }[]
 }
 
-/** Words of each class that are told at most: those of several classes are put together. */
+/** The number of words that each class returns; words of several classes are joined. */
 const wordsMax = 1000
 
 export async function findSimilarWords(calls: SearchCalls, request: SimilarWordsRequest): Promise<SimilarWordsPage> {
@@ -110,25 +110,25 @@ export async function findSimilarWords(calls: SearchCalls, request: SimilarWords
 
 const edits = ({ editsMax }: TypedWord): readonly number[] => (editsMax > 1 ? [1, 2] : [1])
 
-function isWordFound({ word, group, isBeginning }: TypedWord, one: VisibleClass): Query {
-  return oneOf([holdsOneOf(group, one), ...(isBeginning ? [inFields(one, beginningQuery(word))] : [])])
+function isWordFound({ word, group, isPrefix }: TypedWord, one: VisibleClass): Query {
+  return oneOf([holdsOneOf(group, one), ...(isPrefix ? [inFields(one, prefixQuery(word))] : [])])
 }
 
 const holdsOneOf = (group: TermGroup, one: VisibleClass): Query =>
   oneOf(group.map((term) => inFields(one, termQuery(term))))
 
-/** Chunks that the word does not find, and that are wanted, with a word that could be similar. */
+/** Chunks that the word does not find, that are not excluded, and that have a word that could be similar. */
 const mayHoldSimilar = (word: TypedWord, excluded: TermGroup, one: VisibleClass): Query => ({
   bool: { filter: [mayBeSimilar(word, one)], must_not: [holdsOneOf([...word.group, ...excluded], one)] },
 })
 
 /**
- * Chunks with a word that could be similar. Cut into one piece more than its errors can touch, a word has one that stands
- * unchanged in what is similar to it, moved by no more places than there are errors.
+ * Chunks with a word that could be similar. Splits the word into one piece more than its errors can touch: a similar
+ * word contains one piece unchanged, moved by no more positions than there are errors.
  */
 function mayBeSimilar({ word, editsMax }: TypedWord, one: VisibleClass): Query {
   const letters = [...word]
-  // Two neighbours that are changed about may be of two pieces.
+  // Two transposed neighbours may belong to two pieces.
   const pieces = 2 * editsMax + 1
   const size = Math.floor(letters.length / pieces)
   if (letters.length > lettersMax) return { match_none: {} }
@@ -140,13 +140,13 @@ function mayBeSimilar({ word, editsMax }: TypedWord, one: VisibleClass): Query {
   return inFields(one, (field) => ({ regexp: { [ofChunk(`${field}_words`)]: { value: patterns.join('|') } } }))
 }
 
-/** The letter itself in the cluster's regular expressions. */
+/** The letter as a literal in the cluster's regular expressions. */
 const literal = (letter: string): string => (/[\p{L}\p{N}]/u.test(letter) ? letter : `\\${letter}`)
 
 function wordsAggregations(typed: TypedWord, one: VisibleClass): object {
   const letters = Array.from(typed.word, (letter) => letter.codePointAt(0)!).slice(0, lettersMax)
   const fields = [...(one.title ? ['title_words'] : []), ...(one.body ? ['body_words'] : [])].map(ofChunk)
-  const params = { typed: letters, fields, edits: typed.editsMax, begins: typed.isBeginning }
+  const params = { typed: letters, fields, edits: typed.editsMax, begins: typed.isPrefix }
   const words = (wanted: number) => ({
     terms: {
       size: wordsMax,

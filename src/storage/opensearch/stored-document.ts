@@ -1,23 +1,19 @@
+import type { DocumentColumns, IndexChange, IndexedChunk, PutVersion } from '../../indexing/fed-index.ts'
+import { timeBuckets } from '../../platform/time-buckets.ts'
 import { bucketOfDay, dayOf } from '../../search/facets.ts'
-import type {
-  ChunkVector,
-  DocumentColumns,
-  IndexChange,
-  IndexedChunk,
-  IndexedColumns,
-  PutVersion,
-} from '../../search/search-index.ts'
-import { timeBuckets } from '../../time-buckets.ts'
+import type { ChunkVector, IndexedColumns } from '../../search/search-index.ts'
 import { encodeField, wordsOf } from './encode-terms.ts'
 import { documentChunksMax, vectorField } from './mapping.ts'
 
 /**
- * One document as the cluster has it, all its versions in one piece: so a version replaces another in one step. One that is
- * gone stays as its id and the batch that took it away: an older batch that comes late must not bring it back.
+ * One document of the cluster, with all its versions, so that a version replaces another in one step. A deleted
+ * document stays as the hash of its id and the batch that deleted it: an older batch that arrives late must not bring
+ * it back.
  */
 export interface StoredDocument extends Partial<SharedColumns> {
-  readonly id: string
-  /** The last batch of the feed that changed it; 0 for none. */
+  /** Absent if the document is deleted. */
+  readonly id?: string
+  /** The last batch of the feed that changed the document; 0 for none. */
   readonly at: number
   readonly author?: string | null
   readonly topics?: readonly string[]
@@ -37,7 +33,7 @@ interface SharedColumns {
   readonly status: string
   readonly published_at: number | null
   readonly score: number | null
-  /** Of a chunk that of its version, of a document that of its current version. */
+  /** For a chunk, the language of its version; for a document, that of its current version. */
   readonly language: string | null
 }
 
@@ -58,7 +54,7 @@ export interface StoredChunk extends SharedColumns {
   readonly [vector: `v${string}`]: unknown
 }
 
-/** How many dimensions the vectors of a profile have. Of an unknown one the first vector says it. */
+/** The dimensions of each profile's vectors. The first vector of an unknown profile decides them. */
 export interface Dimensions {
   of(profileId: string): number | undefined
   fix(profileId: string, dimensions: number): void
@@ -72,13 +68,14 @@ export function changeDocument(
 ): StoredDocument | null {
   if (change.kind === 'put_version') return putVersion(before, change, at, dimensions)
   if (before === null) return null
-  const { id, chunks } = before
+  const { chunks } = before
+  const id = change.documentId
   switch (change.kind) {
     case 'retire_document':
-      return { id, at, chunks: [] }
+      return goneAt(at)
     case 'retire_version': {
       const left = chunks.filter(({ version }) => version !== change.versionId)
-      return left.length === 0 ? { id, at, chunks: [] } : withLanguage({ ...before, at, chunks: left })
+      return left.length === 0 ? goneAt(at) : withLanguage({ ...before, at, chunks: left })
     }
     case 'set_columns': {
       if (chunks.length === 0) return before
@@ -113,7 +110,7 @@ function putVersion(
   return documentOf(put.documentId, at, put.columns, fewEnough([...others, ...added]))
 }
 
-/** Older versions that are not current go first. */
+/** Drops older versions that are not current first. */
 function fewEnough(chunks: readonly StoredChunk[]): readonly StoredChunk[] {
   let left = chunks
   while (left.length > documentChunksMax) {
@@ -149,7 +146,10 @@ function storedChunk(
   }
 }
 
-/** Of length 1, so that no component is too large or too small for the cluster; one that cannot be compared is left out. */
+/**
+ * Vectors have length 1, so that no component is too large or too small for the cluster; a vector that cannot be
+ * compared is left out.
+ */
 function withVector(
   profiles: readonly string[],
   { profileId, vector }: ChunkVector,
@@ -161,7 +161,7 @@ function withVector(
   return { profiles: [...new Set([...profiles, profileId])], [vectorField(profileId, unit.length)]: unit }
 }
 
-/** `null` for a vector that has no direction. */
+/** `null` for a vector without a direction. */
 export function unitVector(vector: ArrayLike<number>): number[] | null {
   const floats = Float32Array.from(vector)
   const length = Math.sqrt(floats.reduce((sum, one) => sum + one * one, 0))
@@ -185,7 +185,7 @@ function documentOf(
   columns: DocumentColumns | IndexedColumns,
   chunks: readonly StoredChunk[],
 ): StoredDocument {
-  if (chunks.length === 0) return { id, at, chunks }
+  if (chunks.length === 0) return goneAt(at)
   const day = columns.publishedAt === null ? Number.NaN : dayOf(columns.publishedAt)
   return withLanguage({
     id,
@@ -199,6 +199,8 @@ function documentOf(
     chunks,
   })
 }
+
+const goneAt = (at: number): StoredDocument => ({ at, chunks: [] })
 
 const withLanguage = (document: StoredDocument): StoredDocument => ({
   ...document,

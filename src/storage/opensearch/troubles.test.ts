@@ -4,16 +4,17 @@ import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, suite, test } from 'node:test'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
-import { everything, put, queryOf } from '../../../test/contracts/index-under-test.ts'
+import { everything, listing, put, queryOf } from '../../../test/contracts/index-under-test.ts'
 import { TlsRelay, testAuthority } from '../../../test/support/tls-relay.ts'
 import { until } from '../../../test/support/until.ts'
-import { isUnavailability } from '../../errors.ts'
+import { isUnavailability } from '../../platform/errors.ts'
 import { noFilters } from '../../search/search-index.ts'
 import { Cluster, ClusterTimeout, isAway } from './cluster.ts'
 import { OpenSearchHome } from './opensearch-home.ts'
 import { OpenSearchIndex } from './opensearch-index.ts'
+import { Profiles } from './profiles.ts'
 
-/** What a cluster says that is not well, a text as it is; null for nothing at all. */
+/** A faulty answer of a cluster, text as it is; null for no answer at all. */
 type Said = { readonly status: number; readonly body: object | string } | null
 
 const servers: ReturnType<typeof createServer>[] = []
@@ -46,6 +47,15 @@ const request = (timeoutMs: number) => ({
   timeoutMs,
 })
 const near = { profileId: 'p', vector: [1, 0], scope: everything, filters: noFilters, topK: 5 }
+const vectorCounts = {
+  ...{ timed_out: false, _shards: { failed: 0 } },
+  aggregations: {
+    chunks: { visible: { having: { doc_count: 1 }, words: { doc_count: 1, having: { doc_count: 1 } } } },
+  },
+}
+const listed = {
+  aggregations: { same: { doc_count: 0 }, values: { buckets: [{ key: { value: 'news' }, doc_count: 7 }] } },
+}
 const batch = { position: 1, changes: [put('d1', ['word'])] }
 
 suite('troubles of the cluster are outcomes', () => {
@@ -74,7 +84,7 @@ suite('troubles of the cluster are outcomes', () => {
     const outcomes = [
       await index.keyword(request(20_000)),
       await index.vector({ ...near, timeoutMs: 20_000 }),
-      await index.count({ scope: everything, filters: noFilters, timeoutMs: 20_000 }),
+      await index.values({ ...listing, timeoutMs: 20_000 }),
       await index.apply(batch),
     ]
     for (const outcome of outcomes) {
@@ -106,14 +116,52 @@ suite('troubles of the cluster are outcomes', () => {
     const silent = await Promise.all([1, 2, 3].map(() => clusterThat(() => null)))
     const index = indexAt(...silent)
     assert.deepEqual(await index.keyword(request(100)), { outcome: 'timed_out' })
-    assert.deepEqual(await index.count({ scope: everything, filters: noFilters, timeoutMs: 100 }), {
-      outcome: 'timed_out',
+    assert.deepEqual(await index.values({ ...listing, timeoutMs: 100 }), { outcome: 'timed_out' })
+  })
+
+  test('what the index says of itself is waited for no longer than the search may take', async () => {
+    const host = await clusterThat(({ url }) =>
+      url!.includes('/_mapping') ? null : { status: 200, body: vectorCounts },
+    )
+    const index = indexAt(host)
+    const outcomes = [
+      await index.vector({ ...near, timeoutMs: 100 }),
+      await index.score({ ...request(100), documentIds: ['d1'], query: null, vectors: [near] }),
+    ]
+    assert.deepEqual(outcomes, [{ outcome: 'timed_out' }, { outcome: 'timed_out' }])
+  })
+
+  test('a cluster without a manager is not asked for what only one could tell', async () => {
+    const asked: string[] = []
+    const host = await clusterThat(({ url }) => {
+      asked.push(url!)
+      return { status: 200, body: { status: 'red', discovered_cluster_manager: false } }
     })
+    await assert.rejects(indexAt(host).health(), (error: Error) => {
+      assert.match(error.message, /^the search cluster has no manager, .*: start the nodes that are gone/)
+      return isUnavailability(error)
+    })
+    assert.deepEqual(asked, ['/_cluster/health/tidemark-1?local=true'])
+  })
+
+  test('where no node tells the dimensions of a profile in time, those that were read last hold', async () => {
+    let asked = 0
+    const mappings = { 'tidemark-1': { mappings: { _meta: { profiles: { p: 2 } } } } }
+    const host = await clusterThat(() =>
+      asked++ === 0
+        ? { status: 200, body: mappings }
+        : { status: 500, body: { error: { type: 'timeout_exception' }, status: 500 } },
+    )
+    const profiles = new Profiles(new Cluster({ nodes: [`http://${host}`] }), 'tidemark-1')
+    await until('the mapping is read again', async () => {
+      assert.equal((await profiles.known('p', 20_000)).of('p'), 2)
+      return asked > 1
+    })
+    await assert.rejects(profiles.known('another', 20_000), /answered 500 timeout_exception/)
   })
 
   test('a node that says nothing more is left out of later calls', async () => {
-    const counted = { hits: { total: { value: 7 } }, aggregations: { chunks: { visible: { doc_count: 9 } } } }
-    const whole = { status: 200, body: { ...counted, timed_out: false, _shards: { failed: 0 } } }
+    const whole = { status: 200, body: { ...listed, timed_out: false, _shards: { failed: 0 } } }
     let writes = 0
     const silent = await clusterThat(({ url }) => {
       if (url!.includes('/_bulk')) writes++
@@ -124,10 +172,10 @@ suite('troubles of the cluster are outcomes', () => {
     const makeIndex = () =>
       new OpenSearchIndex({ cluster: new Cluster({ nodes, silentAfterMs: 300 }), alias: 'tidemark-1' })
     const several = async (index: OpenSearchIndex, timeoutMs: number) => {
-      const count = () => index.count({ scope: everything, filters: noFilters, timeoutMs })
-      return (await Promise.all([count(), count(), count(), count()])).map(({ outcome }) => outcome)
+      const list = () => index.values({ ...listing, timeoutMs })
+      return (await Promise.all([list(), list(), list(), list()])).map(({ outcome }) => outcome)
     }
-    // Time enough to find out, and to ask the other one.
+    // Enough time to notice, and to try the other node.
     assert.deepEqual(new Set(await several(makeIndex(), 60_000)), new Set(['found']))
     const index = makeIndex()
     assert.ok((await several(index, 300)).includes('timed_out'))
@@ -146,8 +194,7 @@ suite('troubles of the cluster are outcomes', () => {
 
   test('a node that is slow, and there, is asked again', async () => {
     let isSlow = true
-    const counted = { hits: { total: { value: 7 } }, aggregations: { chunks: { visible: { doc_count: 9 } } } }
-    const whole = { status: 200, body: { ...counted, timed_out: false, _shards: { failed: 0 } } }
+    const whole = { status: 200, body: { ...listed, timed_out: false, _shards: { failed: 0 } } }
     const asked = [0, 0]
     const hosts = await Promise.all(
       asked.map((_, i) =>
@@ -158,30 +205,29 @@ suite('troubles of the cluster are outcomes', () => {
       ),
     )
     const index = indexAt(...hosts)
-    const count = (timeoutMs: number) => index.count({ scope: everything, filters: noFilters, timeoutMs })
-    for (const outcome of await Promise.all([count(100), count(100)])) assert.equal(outcome.outcome, 'timed_out')
+    const list = (timeoutMs: number) => index.values({ ...listing, timeoutMs })
+    for (const outcome of await Promise.all([list(100), list(100)])) assert.equal(outcome.outcome, 'timed_out')
     isSlow = false
     const before = [...asked]
-    // At once, but for one that a busy machine could not even connect to in time: that is left out for a while.
+    // At once, unless a busy machine could not even connect in time: then the node is left out for a while.
     await until('both are asked again', async () => {
-      assert.equal((await count(20_000)).outcome, 'found')
+      assert.equal((await list(20_000)).outcome, 'found')
       return asked.every((times, i) => times > before[i]!)
     })
   })
 
   test('an answer that is not whole is none', async () => {
-    const counted = { hits: { total: { value: 7 } }, aggregations: { chunks: { visible: { doc_count: 7 } } } }
     for (const [outcome, about] of [
       ['timed_out', { timed_out: true, _shards: { failed: 0 } }],
       ['unavailable', { timed_out: false, _shards: { failed: 1 } }],
-      // As a proxy between may say it.
+      // As a proxy in between may answer.
       ['unavailable', {}],
     ] as const) {
       const host = await clusterThat(({ url }) => {
         assert.match(url!, /allow_partial_search_results=false/)
-        return { status: 200, body: { ...counted, ...about } }
+        return { status: 200, body: { ...listed, ...about } }
       })
-      const found = await indexAt(host).count({ scope: everything, filters: noFilters, timeoutMs: 20_000 })
+      const found = await indexAt(host).values({ ...listing, timeoutMs: 20_000 })
       assert.equal(found.outcome, outcome)
     }
   })
@@ -207,19 +253,17 @@ suite('troubles of the cluster are outcomes', () => {
   test('another node answers where one is gone; a write is not sent twice', async () => {
     const gone = await clusterThat(() => null)
     servers.at(-1)!.close()
-    const counted = { hits: { total: { value: 7 } }, aggregations: { chunks: { visible: { doc_count: 9 } } } }
     let writes = 0
     const here = await clusterThat(({ url }) => {
       if (url!.includes('/_mget')) return { status: 200, body: { docs: [{ _id: 'position' }, { _id: 'dd1' }] } }
       if (url!.includes('/_bulk')) writes++
       if (url!.includes('/_bulk')) return { status: 502, body: {} }
-      return { status: 200, body: { ...counted, timed_out: false, _shards: { failed: 0 } } }
+      return { status: 200, body: { ...listed, timed_out: false, _shards: { failed: 0 } } }
     })
     const index = indexAt(gone, here)
     for (let i = 0; i < 4; i++) {
-      assert.deepEqual(await index.count({ scope: everything, filters: noFilters, timeoutMs: 20_000 }), {
-        ...{ outcome: 'found', documents: 7, chunks: 9 },
-      })
+      const values = [{ value: 'news', count: 7 }]
+      assert.deepEqual(await index.values({ ...listing, timeoutMs: 20_000 }), { outcome: 'found', values, next: null })
     }
     assert.equal((await indexAt(here).apply(batch)).outcome, 'unavailable')
     assert.equal(writes, 1)

@@ -1,17 +1,33 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, suite, test } from 'node:test'
-import { entry, everything, IndexUnderTest, put, queryOf, timeoutMs } from '../../../test/contracts/index-under-test.ts'
-import { openSearchNodes, patience, withoutOpenSearch } from '../../../test/support/opensearch-nodes.ts'
+import {
+  entry,
+  everything,
+  IndexUnderTest,
+  listing,
+  put,
+  queryOf,
+  timeoutMs,
+} from '../../../test/contracts/index-under-test.ts'
+import {
+  bytesOnNodes,
+  changingWatermarks,
+  openSearchNodes,
+  patience,
+  withoutOpenSearch,
+} from '../../../test/support/opensearch-nodes.ts'
 import { until } from '../../../test/support/until.ts'
-import { isUnavailability, UnavailableError } from '../../errors.ts'
-import { noFilters, type SearchIndex } from '../../search/search-index.ts'
+import type { SearchIndex } from '../../indexing/fed-index.ts'
+import { isUnavailability, UnavailableError } from '../../platform/errors.ts'
+import { noFilters } from '../../search/search-index.ts'
 import { AbsentIndex } from './absent-index.ts'
 import { Cluster, type ClusterCall } from './cluster.ts'
+import { familyOf, versionOf } from './index-names.ts'
 import { indexDefinition, mappingFormat } from './mapping.ts'
 import { OpenSearchHome } from './opensearch-home.ts'
 
-/** On a busy machine the cluster may be taken for away: then it is asked again, as servers do. */
+/** On a busy machine the cluster may seem away: then the call is repeated, as servers do. */
 async function whenThere<T>(ask: () => Promise<T>): Promise<T> {
   let answer: { readonly is: T } | null = null
   await until('the cluster is there', async () => {
@@ -29,11 +45,13 @@ async function whenThere<T>(ask: () => Promise<T>): Promise<T> {
 
 suite('one index for several writers', { skip: openSearchNodes === null ? withoutOpenSearch : false }, () => {
   const prefix = `test-${randomBytes(4).toString('hex')}`
-  const homeOf = (rules = 'one', under = prefix) =>
+  const familyUnder = (under: string) => familyOf(under, versionOf('one'))
+  const family = familyUnder(prefix)
+  const homeOf = (instance = 'one', under = prefix, rules = 'one') =>
     new OpenSearchHome({
       nodes: openSearchNodes!,
       prefix: under,
-      origin: { rules, instance: 'a' },
+      origin: { rules, instance },
       graceMs: 0,
       ...patience,
     })
@@ -49,7 +67,14 @@ suite('one index for several writers', { skip: openSearchNodes === null ? withou
       ...{ method, path, harmless: true, timeoutMs },
       ...(body === undefined ? {} : { body }),
     })
-  const servedName = async () => Object.keys(await call('GET', `/${prefix}-current/_alias`))[0]!
+  const servedName = async () => Object.keys(await call('GET', `/${family}-current/_alias`))[0]!
+
+  const purgedThrough = (index: SearchIndex, position: number, meanwhile = async () => {}): Promise<void> =>
+    until('it is purged', async () => {
+      await meanwhile()
+      await whenThere(() => index.purge())
+      return (await whenThere(() => index.health())).purgedThrough >= position
+    })
 
   test('of processes that open the first index at once all have the same', async () => {
     const indexes = await Promise.all([homeOf(), homeOf(), homeOf()].map((home) => opened(home)))
@@ -57,44 +82,73 @@ suite('one index for several writers', { skip: openSearchNodes === null ? withou
     for (const index of indexes) assert.deepEqual(await new IndexUnderTest(index).found('word'), ['d1'])
   })
 
-  test('also where a second begins between them, and where they replace one by other rules', async (t) => {
+  test('also where a second begins between them, and where they replace one of another instance', async (t) => {
     const under = `test-${randomBytes(4).toString('hex')}`
     t.after(() => homeOf('one', under).remove())
     const now = Date.now()
     let seconds = 0
-    // Generations are numbered by the time: whoever asks is a second later than who asked before.
+    // Generations are numbered by the time, so each caller gets a later second than the one before.
     t.mock.method(Date, 'now', () => now + 1000 * seconds++)
-    for (const rules of ['one', 'other']) {
-      const indexes = await Promise.all(Array.from({ length: 3 }, () => opened(homeOf(rules, under))))
-      assert.deepEqual(await indexes[0]!.apply({ position: 1, changes: [put('d1', [rules])] }), { outcome: 'applied' })
-      for (const index of indexes) assert.deepEqual(await new IndexUnderTest(index).found(rules), ['d1'])
-      assert.equal(Object.keys(await call('GET', `/${under}-current/_alias`)).length, 1)
+    for (const instance of ['one', 'other']) {
+      const indexes = await Promise.all(Array.from({ length: 3 }, () => opened(homeOf(instance, under))))
+      assert.deepEqual(await indexes[0]!.apply({ position: 1, changes: [put('d1', [instance])] }), {
+        outcome: 'applied',
+      })
+      for (const index of indexes) assert.deepEqual(await new IndexUnderTest(index).found(instance), ['d1'])
+      assert.equal(Object.keys(await call('GET', `/${familyUnder(under)}-current/_alias`)).length, 1)
     }
   })
 
-  test('of rebuilds that begin at once, whatever the second, one is the next: also where they replace one by other rules', async (t) => {
+  test('of rebuilds that begin at once, whatever the second, one is the next: also where they replace one of another instance', async (t) => {
     const under = `test-${randomBytes(4).toString('hex')}`
     t.after(() => homeOf('one', under).remove())
-    for (const rules of ['one', 'other']) await opened(homeOf(rules, under))
+    for (const instance of ['one', 'other']) await opened(homeOf(instance, under))
     const now = Date.now()
     let seconds = 0
     t.mock.method(Date, 'now', () => now + 1000 * seconds++)
-    const pointedAt = async (which: string) => Object.keys(await call('GET', `/${under}-${which}/_alias`))
-    for (const rules of ['one', 'other']) {
-      const begun = await Promise.allSettled(Array.from({ length: 3 }, () => homeOf(rules, under).openNext()))
+    const pointedAt = async (which: string) => Object.keys(await call('GET', `/${familyUnder(under)}-${which}/_alias`))
+    for (const instance of ['one', 'other']) {
+      const begun = await Promise.allSettled(Array.from({ length: 3 }, () => homeOf(instance, under).openNext()))
       const next = begun.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
-      // Who looked after another had begun goes on with that one.
+      // A process that looks after another has begun continues that rebuild.
       for (const one of begun)
         if (one.status === 'rejected') assert.match(String(one.reason), /run tidemark reindex again/)
       const [name, ...others] = await pointedAt('next')
       assert.deepEqual(others, [])
       assert.ok(next.length > 0 && name !== undefined)
-      if (rules === 'one') continue
+      if (instance === 'one') continue
       await next[0]!.handOver()
       assert.deepEqual(await pointedAt('current'), [name])
     }
-    // Two that were served, and one of each rebuild: who was overtaken leaves nothing.
+    // Two served indexes, and one of each rebuild: the process that came second leaves nothing.
     assert.equal(Object.keys(await call('GET', `/${under}-*`)).length, 4)
+  })
+
+  test('an index of the time before versions had names is another version: nobody moves it, and it can be removed', async (t) => {
+    const under = `test-${randomBytes(4).toString('hex')}`
+    t.after(() => homeOf('one', under).remove())
+    const meta = { format: mappingFormat, rules: 'one', instance: 'one', shards: 1, profiles: {} }
+    const before = `${under}-1700000000`
+    await call('PUT', `/${before}-00000000`, {
+      ...indexDefinition(meta, 1),
+      aliases: { [before]: {}, [`${under}-current`]: {} },
+    })
+    const home = homeOf('one', under)
+    const newer = homeOf('one', under, 'two')
+    const [index] = [await opened(home), await opened(newer)]
+    await index.apply({ position: 1, changes: [put('d1', ['word'])] })
+    assert.deepEqual(Object.keys(await call('GET', `/${under}-current/_alias`)), [`${before}-00000000`])
+    const versions = async (of: OpenSearchHome) =>
+      (await whenThere(() => of.otherVersions())).map(({ version }) => version).sort()
+    assert.deepEqual(await versions(home), [newer.version, null].sort())
+    assert.deepEqual(await versions(newer), [home.version, null].sort())
+    assert.deepEqual(await versions(homeOf('other', under, 'two')), [])
+    await home.removeVersion(null)
+    assert.deepEqual(await versions(home), [newer.version])
+    await home.removeVersion(newer.version)
+    await home.removeVersion(home.version)
+    assert.deepEqual(await versions(home), [])
+    assert.equal(await whenThere(() => index.position()), 1)
   })
 
   test('two that take themselves for the one who feeds: no batch is lost, none undoes another', async () => {
@@ -106,7 +160,7 @@ suite('one index for several writers', { skip: openSearchNodes === null ? withou
     }))
     const feed = async (index: typeof one): Promise<void> => {
       for (const batch of versions) {
-        // Refused where the other one was quicker; then it is asked again, as the feeder does.
+        // Refused if the other writer was faster; then the batch is applied again, as the feeder does.
         while ((await index.apply(batch)).outcome !== 'applied');
       }
     }
@@ -123,7 +177,7 @@ suite('one index for several writers', { skip: openSearchNodes === null ? withou
     const under = new IndexUnderTest(index)
     await under.apply(put('d1', ['old'], { version: 'v1' }), put('d2', ['old']))
     await under.apply(put('d1', ['new'], { version: 'v2' }), { kind: 'retire_document', documentId: 'd2' })
-    // The position was lost, as where a batch was written and its position was not.
+    // The position was lost, as after a batch that was written without its position.
     await call('PUT', `/${await servedName()}/_doc/position?refresh=true`, { position: 0 })
     const late = { position: 1, changes: [put('d1', ['old'], { version: 'v1' }), put('d2', ['old'])] }
     assert.deepEqual(await index.apply(late), { outcome: 'applied' })
@@ -140,7 +194,7 @@ suite('one index for several writers', { skip: openSearchNodes === null ? withou
     await under.apply(put('d1', ['word']), put('d2', ['word other']), put('d3', ['other']))
     const { hits, statistics } = await under.find('word')
     await under.apply(...Array.from({ length: 5 }, (_, i) => put(`later${i}`, ['word and more words than before'])))
-    const asked = { query: queryOf('word'), vector: null, scope: everything, filters: noFilters, timeoutMs }
+    const asked = { query: queryOf('word'), vectors: [], scope: everything, filters: noFilters, timeoutMs }
     const scored = async (by?: readonly number[]) => {
       const outcome = await index.score({ ...asked, documentIds: ['d1', 'd2'], statistics: by })
       assert.ok(outcome.outcome === 'found', JSON.stringify(outcome))
@@ -157,11 +211,44 @@ suite('one index for several writers', { skip: openSearchNodes === null ? withou
     const under = new IndexUnderTest(index)
     await under.apply(put('d1', ['word']), put('d2', ['word']))
     await under.apply({ kind: 'retire_document', documentId: 'd1' })
-    await index.purge()
+    await purgedThrough(index, 2)
     await under.apply(put('d3', ['word']))
     assert.deepEqual(await under.found('word'), ['d2', 'd3'])
-    const { position, purgedThrough } = await whenThere(() => index.health())
-    assert.deepEqual([position, purgedThrough], [3, 2])
+    assert.equal((await whenThere(() => index.health())).position, 3)
+  })
+
+  test('when all is purged no byte is left of what was retired before, whatever came meanwhile', async () => {
+    const index = await opened()
+    await index.clear()
+    const under = new IndexUnderTest(index)
+    const named = (name: string, i: number): string => `${name}-${i}-in-so-many-bytes`
+    const some = Array.from({ length: 20 }, (_, i) => i)
+    const made = (name: string) =>
+      some.map((i) => {
+        const own = named(name, i)
+        return put(own, [`${own}-word`], { version: `${own}-version`, columns: { authorId: `${own}-author` } })
+      })
+    await under.apply(...made('gone'), ...made('changed'))
+    await under.apply(...made('stays'))
+    await call('POST', `/${await servedName()}/_flush?force=true`)
+    const before = await bytesOnNodes(prefix)
+    for (const name of ['gone', 'changed', 'stays']) assert.ok(before.includes(named(name, 0)), name)
+    await under.apply(
+      ...some.map((i) => ({ kind: 'retire_document', documentId: named('gone', i) }) as const),
+      ...some.map((i) => {
+        const own = named('changed', i)
+        return { kind: 'retire_version', documentId: own, versionId: `${own}-version` } as const
+      }),
+    )
+    let meanwhile = 0
+    await purgedThrough(index, 3, () => under.apply(put(`other-${meanwhile++ % 3}`, ['word'])))
+    const left = await bytesOnNodes(prefix)
+    for (const i of some) {
+      for (const name of ['gone', 'changed']) assert.ok(!left.includes(named(name, i)), named(name, i))
+    }
+    assert.ok(left.includes(named('stays', 0)))
+    assert.ok(meanwhile > 0)
+    assert.deepEqual((await under.found(`${named('stays', 1)}-word`)).length, 1)
   })
 
   test('as many words as a request can have, and as many datasets as a scope, are answered', async () => {
@@ -209,13 +296,14 @@ suite('one index for several writers', { skip: openSearchNodes === null ? withou
     const under = new IndexUnderTest(index)
     await under.apply(put('d1', ['word']))
     const name = await servedName()
-    // What the cluster itself does when the disk of a node is full.
+    // The cluster does the same itself when the disk of a node is full.
     await call('PUT', `/${name}/_settings`, { 'index.blocks.read_only_allow_delete': true })
     const batch = { position: 2, changes: [put('d2', ['word'])] }
     const refused = await index.apply(batch)
     assert.ok(refused.outcome === 'unavailable' && /cluster_block_exception/.test(refused.reason))
     const about = /takes no writes into the search index/
-    assert.match((await whenThere(() => index.health())).warnings.join(), about)
+    const blocked = await whenThere(() => index.health())
+    assert.deepEqual([blocked.takesWrites, about.test(blocked.warnings.join())], [false, true])
     const failures = async () =>
       (await whenThere(() => homeOf().inspect()))!.findings.filter(({ state }) => state === 'failure')
     assert.match((await failures()).map((one) => one.about).join(), about)
@@ -223,17 +311,15 @@ suite('one index for several writers', { skip: openSearchNodes === null ? withou
     await call('PUT', `/${name}/_settings`, { 'index.blocks.read_only_allow_delete': null })
     assert.deepEqual(await index.apply(batch), { outcome: 'applied' })
     assert.deepEqual(await under.found('word'), ['d1', 'd2'])
-    assert.deepEqual(
-      [await failures(), about.test((await whenThere(() => index.health())).warnings.join())],
-      [[], false],
-    )
+    const { takesWrites, warnings } = await whenThere(() => index.health())
+    assert.deepEqual([await failures(), takesWrites, about.test(warnings.join())], [[], true, false])
   })
 
   test('an index that somebody removed is made anew', async () => {
     const home = homeOf()
     const index = await opened(home)
     await call('DELETE', `/${await servedName()}`)
-    assert.equal((await index.count({ scope: everything, filters: noFilters, timeoutMs })).outcome, 'unavailable')
+    assert.equal((await index.values(listing)).outcome, 'unavailable')
     const again = await whenThere(() => home.openNewer())
     assert.equal(await whenThere(() => again!.position()), 0)
     assert.equal(await whenThere(() => home.openNewer()), null)
@@ -247,27 +333,30 @@ suite('one index for several writers', { skip: openSearchNodes === null ? withou
         ),
       })
     const disks = async () =>
-      (await whenThere(() => homeOf().inspect()))!.findings
+      (await whenThere(() => homeOf().examine()))
         .filter(({ about }) => /disk of node/.test(about))
         .map(({ state }) => state)
     await opened()
-    await setMarks('1b')
-    assert.deepEqual(await disks(), [])
-    await setMarks('0.001%')
-    const found = await disks()
-    await setMarks(null)
+    const found = await changingWatermarks(async () => {
+      await setMarks('1b')
+      assert.deepEqual(await disks(), [])
+      await setMarks('0.001%')
+      const full = await disks()
+      await setMarks(null)
+      return full
+    })
     assert.ok(found.length > 0 && found.every((state) => state === 'failure'), found.join())
   })
 
   test('fields that are not as this version makes them are told to doctor', async () => {
-    const odd = `${prefix}-9999999998`
-    const meta = { format: mappingFormat, rules: 'one', instance: 'a', shards: 1, profiles: {} }
+    const odd = `${family}-9999999998`
+    const meta = { format: mappingFormat, rules: 'one', instance: 'one', shards: 1, profiles: {} }
     const { settings, mappings } = indexDefinition(meta, 1)
     const { status: _, ...properties } = mappings.properties
     await call('PUT', `/${odd}-00000000`, {
       settings,
       mappings: { ...mappings, properties: { ...properties, author: { type: 'text' } } },
-      aliases: { [odd]: {}, [`${prefix}-current`]: {} },
+      aliases: { [odd]: {}, [`${family}-current`]: {} },
     })
     const found = (await whenThere(() => homeOf().inspect()))!.findings.map((one) => one.about)
     assert.match(found.join(), /fields of the search index are not as this version makes them: status, author/)
@@ -275,17 +364,16 @@ suite('one index for several writers', { skip: openSearchNodes === null ? withou
   })
 
   test('an index that no node has is unavailable, and says so', async () => {
-    const lost = `${prefix}-9999999999`
-    const meta = { format: mappingFormat, rules: 'one', instance: 'a', shards: 1, profiles: {} }
+    const lost = `${family}-9999999999`
+    const meta = { format: mappingFormat, rules: 'one', instance: 'one', shards: 1, profiles: {} }
     const { settings, mappings } = indexDefinition(meta, 1)
     await call('PUT', `/${lost}-00000000?wait_for_active_shards=0`, {
       settings: { ...settings, 'index.routing.allocation.require._name': 'nobody' },
       mappings,
-      aliases: { [lost]: {}, [`${prefix}-current`]: {} },
+      aliases: { [lost]: {}, [`${family}-current`]: {} },
     })
     const index = await opened()
-    const request = { scope: everything, filters: noFilters, timeoutMs }
-    assert.equal((await index.count(request)).outcome, 'unavailable')
+    assert.equal((await index.values(listing)).outcome, 'unavailable')
     await assert.rejects(index.health(), { name: 'TidemarkError', code: 'search_backend_unavailable' })
     const found = (await whenThere(() => homeOf().inspect()))?.findings.filter(({ state }) => state === 'failure')
     assert.deepEqual(

@@ -6,9 +6,9 @@ const { BYTEA, FLOAT8, INT2, INT4, INT8, TEXT } = pg.types.builtins
 const isNull = -1
 
 /**
- * Rows in PostgreSQL's binary form, as its function record_send writes them: the number of columns; then of each its
- * type, its length (-1 for null) and its bytes. Made here and by the server from the same values they are the same
- * bytes, and so have the same checksum.
+ * Rows in PostgreSQL's binary format, as its function record_send writes them: the number of columns, then type, length
+ * (-1 for null) and bytes of each. The same values give the same bytes here and on the server, and so the same
+ * checksum.
  */
 export class BinaryRows {
   #types: readonly number[]
@@ -21,7 +21,7 @@ export class BinaryRows {
     for (const row of rows) this.#add(row)
   }
 
-  /** As `digestExpression` in SQL: over the checksums of the rows, in their order. */
+  /** The same digest as `digestExpression` in SQL: over the checksums of the rows, in order. */
   digest(): Buffer {
     const digests = Buffer.allocUnsafe(this.#ends.length * 32)
     let start = 0
@@ -54,19 +54,19 @@ export class BinaryRows {
   }
 }
 
-/** What `BinaryRows.digest` is of the same columns in the same order of rows. */
+/** The SQL expression that equals `BinaryRows.digest` of the same columns in the same row order. */
 export function digestExpression(columns: string, order: string): string {
   const digests = `string_agg(sha256(record_send(row(${columns}))), ''::bytea order by ${order})`
   return `sha256(coalesce(${digests}, ''::bytea))`
 }
 
-/** Bytes at most: a unit of UTF-16 takes three, and a number eight. */
+/** The most bytes that a value may take: three per UTF-16 unit, eight per number. */
 export function roomFor(value: unknown): number {
   if (typeof value === 'string') return value.length * 3
   return value instanceof Uint8Array ? value.byteLength : 8
 }
 
-/** Returns the number of bytes. */
+/** Returns the number of bytes written. */
 export function writeValue(bytes: Buffer, at: number, type: number, value: unknown): number {
   if (type === TEXT && typeof value === 'string') return bytes.write(value, at)
   if (type === BYTEA && value instanceof Uint8Array) {

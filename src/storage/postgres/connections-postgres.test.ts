@@ -13,13 +13,13 @@ async function connected(t: TestContext): Promise<Connection> {
   const connections = new Connections(url, 1)
   const connection = await connections.take()
   t.after(() => {
-    connections.giveBack(connection, true)
+    connections.release(connection, true)
     return connections.close()
   })
   return connection
 }
 
-test('rows by their ids are read by the indexes of ids, by one plan, also where it was made of an empty table', async (t) => {
+test('rows by id are read by the indexes of ids, by one plan, even if it was made for an empty table', async (t) => {
   const connection = await connected(t)
   const { client } = connection
   const rows = async (text: string) => (await client.query<string[]>({ text, rowMode: 'array' })).rows.flat()
@@ -69,7 +69,7 @@ test('rows are sent with other statements: one that fails takes all of them with
   assert.deepEqual((await stored()).sort(), ['a', 'b', 'c', 'd', 'e'])
 })
 
-test('of statements that are sent at once and fail, the cause is told, though what came of it is heard sooner', async (t) => {
+test('if statements that are sent together fail, the cause is reported, although its consequence is received first', async (t) => {
   const { client, db } = await connected(t)
   const { promise: heard, resolve } = Promise.withResolvers<void>()
   await client.query('begin')
@@ -86,7 +86,7 @@ test('of statements that are sent at once and fail, the cause is told, though wh
   await client.query('rollback')
 })
 
-test('how a statement is planned is told in one flight with it', async (t) => {
+test('the plan setting is sent together with the statement', async (t) => {
   const connection = await connected(t)
   const stream = connection.client.connection.stream as Required<typeof connection.client.connection.stream>
   const write = stream._writev.bind(stream)

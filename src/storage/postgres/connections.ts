@@ -1,20 +1,20 @@
-import type { PostgresPoolClient } from 'kysely'
+import { Kysely, PostgresDialect, type PostgresPoolClient } from 'kysely'
 import pg from 'pg'
-import type { Measures } from '../../measures.ts'
-import { Kysely, PostgresDialect } from '../sql/kysely.ts'
+import type { Measures } from '../../platform/measures.ts'
 import type { Tables } from '../sql/tables.ts'
 import { CopyingAdapter } from './copying-adapter.ts'
 
-/** Statement texts that are kept prepared in each connection; listings have many forms, and rare ones need not be. */
+/** Statement texts kept prepared per connection. Listings have many forms, and rare ones are not worth keeping. */
 const preparedMax = 300
 const preparedCharactersMax = 20_000
 
 const connectWithinMs = 5000
 
 /**
- * When a statement is planned. A plan that must do for any values is none for a listing: common and rare ones want different
- * plans. For rows by their ids there is one, by the indexes of ids, and to make it takes the server longer than to read a page
- * of results by it. It is kept while tables grow, and may be made while they are empty: so nothing else is left to choose.
+ * When a statement is planned. A generic plan does not suit listings, because common and rare values need different
+ * plans. Rows by id always use one plan, on the indexes of ids, and planning takes the server longer than reading a
+ * page of results. That plan is kept while tables grow and may be made while they are empty, so the alternatives are
+ * disabled.
  */
 type Planned = 'each time' | 'once'
 const planSettings = (planned: Planned): string => {
@@ -26,8 +26,8 @@ const planSettings = (planned: Planned): string => {
 }
 
 /**
- * What every connection is told first. Nothing may hold a lock for long: a process that stops in the middle of a
- * transaction would hold up every writer of the instance, so the server ends it, and notices a peer that is gone.
+ * The first statements on every connection. Nothing may hold a lock for long: a process that stops during a transaction
+ * would block every writer of the instance, so the server ends the transaction, and detects a lost peer.
  */
 const sessionSettings = `
   set statement_timeout = '60s';
@@ -41,32 +41,32 @@ const sessionSettings = `
   set client_encoding = 'UTF8';
   set jit = off`
 
-/** Whole numbers of 64 bits are counts, times and positions here: all far below 2^53. */
+/** 64-bit integers are counts, times and positions here, all far below 2^53. */
 const types = {
   getTypeParser: (oid: number, format?: 'text' | 'binary') =>
     oid === pg.types.builtins.INT8 && format !== 'binary' ? Number : pg.types.getTypeParser(oid, format),
 } as pg.CustomTypesConfig
 
-/** One connection, with the queries that run on it. */
+/** A connection with the queries that run on it. */
 export interface Connection {
   readonly client: pg.PoolClient
   readonly db: Kysely<Tables>
   /** How many statements `db` has sent, and how many of them were no selects. */
   readonly sent: { statements: number; others: number }
-  /** As the server has been told. */
+  /** The setting that the server has now. */
   planned: Planned
 }
 
-/** A number of connections to one database, opened as they are needed. */
+/** A pool of connections to one database, opened on demand. */
 export class Connections {
   #pool: pg.Pool
   #known = new WeakMap<pg.PoolClient, Connection>()
   #heardAt = 0
 
   constructor(url: string, most: number) {
-    // What is sent does not wait for the answer to what was sent before.
+    // Statements are pipelined: one is sent without waiting for earlier replies.
     this.#pool = new pg.Pool({ ...clientSettings(url), max: most, pipeline: true })
-    // A connection that breaks while nobody uses it is replaced by the pool; whoever uses one sees its query fail.
+    // The pool replaces a connection that breaks while idle. If one breaks in use, its query fails.
     this.#pool.on('error', () => {})
     this.#pool.on('connect', (client) => {
       client.on('error', () => {})
@@ -76,7 +76,7 @@ export class Connections {
     })
   }
 
-  /** When the database said anything last, on any connection, by the clock of `performance`. */
+  /** When the database last sent anything, on any connection, by the clock of `performance`. */
   get heardAt(): number {
     return this.#heardAt
   }
@@ -88,6 +88,31 @@ export class Connections {
       const counts = { used: totalCount - idleCount, idle: idleCount, waiting: waitingCount, most: options.max }
       return Object.entries(counts).map(([state, value]) => ({ labels: { state }, value }))
     })
+  }
+
+  /**
+   * The state of PostgreSQL's archive, if it has one. Without an archive, a database can only be restored from its last
+   * dump.
+   */
+  measureArchive(measures: Measures): void {
+    const text = `select extract(epoch from now() - last_archived_time)::float8 as age,
+      last_failed_time > coalesce(last_archived_time, '-infinity') as fails
+      from pg_stat_archiver where current_setting('archive_mode') <> 'off'`
+    measures.gauges(
+      {
+        tidemark_database_archive_age_seconds:
+          'Since PostgreSQL last archived a segment of its log; absent if it archives none.',
+        tidemark_database_archive_failing:
+          '1 if the last attempt of PostgreSQL to archive its log failed, 0 if not; absent if it archives none.',
+      },
+      async () => {
+        const [row] = (await this.#pool.query<{ age: number | null; fails: boolean | null }>(text)).rows
+        return {
+          tidemark_database_archive_age_seconds: row?.age ?? null,
+          tidemark_database_archive_failing: row === undefined ? null : Number(row.fails ?? false),
+        }
+      },
+    )
   }
 
   async take(): Promise<Connection> {
@@ -106,8 +131,8 @@ export class Connections {
     return connection
   }
 
-  /** A connection in an unknown state is not used again. */
-  giveBack({ client }: Connection, isSound: boolean): void {
+  /** A connection in an unknown state is closed. */
+  release({ client }: Connection, isSound: boolean): void {
     client.release(!isSound)
   }
 
@@ -116,22 +141,25 @@ export class Connections {
   }
 }
 
-/** From the next statement on; told only where it changes, in one flight with that statement, and not waited for. */
+/**
+ * Applies from the next statement on. Sent only if it changes, together with that statement, without waiting for the
+ * reply.
+ */
 export function plan(connection: Connection, planned: Planned): void {
   if (connection.planned === planned) return
   connection.planned = planned
   sendTogether(connection.client)
-  // Where this fails, what is sent after it fails too, and is heard.
+  // If this fails, the statement sent after it fails too and reports the error.
   connection.client.query(planSettings(planned)).catch(() => {})
 }
 
-/** What is sent from now until all that can go on now has done so leaves at once. */
+/** Buffers everything that is sent from now until the next tick, so that it leaves together. */
 export function sendTogether({ connection: { stream } }: pg.PoolClient): void {
   stream.cork()
   process.nextTick(() => stream.uncork())
 }
 
-/** A connection of its own beside the pool, for what lasts: listening, holding offices. */
+/** A connection outside the pool, for long use: listening, and leading elections. */
 export async function connectAlone(url: string): Promise<pg.Client> {
   const client = new pg.Client(clientSettings(url))
   client.on('error', () => {})
@@ -158,7 +186,7 @@ export function queriesOn(
     const name = statementName(text) ?? undefined
     return new Promise<pg.QueryResult>((resolve, reject) => {
       const callback = (error: Error | null, result: pg.QueryResult) => (error ? reject(error) : resolve(result))
-      // Given as an object it would be copied property by property, which takes longer than to send it.
+      // A plain object would be copied property by property, which takes longer than sending it.
       client.query(Object.assign(new pg.Query(text, [...parameters]), { name, callback }))
     })
   }

@@ -6,8 +6,8 @@ const isNull = -1
 const isEnd = -1
 
 /**
- * Writes rows by COPY: the server parses no statement and plans nothing, and takes the values as they are kept. `target`
- * names the table and its columns, `types` are theirs, by PostgreSQL's numbers.
+ * Writes rows with COPY: the server parses and plans no statement, and takes values in their stored form. `target`
+ * names the table and its columns; `types` are the type numbers of PostgreSQL for them.
  */
 export function copyInto(
   client: pg.ClientBase,
@@ -22,7 +22,7 @@ export function copyInto(
   })
 }
 
-/** The number of columns of each row, then the length and the bytes of each value. */
+/** The number of columns of each row, then length and bytes of each value. */
 function copiedBytes(types: readonly number[], rows: readonly (readonly unknown[])[]): Buffer {
   let most = header.length + 2
   for (const row of rows) {
@@ -41,7 +41,7 @@ function copiedBytes(types: readonly number[], rows: readonly (readonly unknown[
   return bytes.subarray(0, bytes.writeInt16BE(isEnd, at))
 }
 
-/** What the driver's types leave out. */
+/** Methods that the driver's types lack. */
 interface Sending {
   query(text: string): void
   sendCopyFromChunk(bytes: Buffer): void
@@ -49,8 +49,8 @@ interface Sending {
 }
 
 /**
- * The driver leaves it to others to send what COPY … FROM STDIN wants. It goes with the statement, so that more can follow
- * at once: where the server refuses the statement, it passes over what came for it.
+ * The driver does not implement sending for COPY … FROM STDIN. The data is sent with the statement, so that more can
+ * follow at once; if the server refuses the statement, it skips the data.
  */
 class CopyIn extends pg.Query {
   override submit: (connection: pg.Connection) => void

@@ -6,7 +6,7 @@ import {
   type KeyRange,
   type TargetBlock,
 } from '../../operator/copy-instance.ts'
-import type { CopyTargetAsked, OpenCopyTarget } from '../backend.ts'
+import type { CopyTargetRequest, OpenCopyTarget } from '../backend.ts'
 import { NewerStoreError } from '../open-store.ts'
 import { migrate, newestMigration, readSchema } from '../sql/migrate.ts'
 import { BinaryRows, digestExpression } from './binary-rows.ts'
@@ -17,8 +17,8 @@ import { asUnreachable, refuseOld, unfinishedCopy, withoutPassword } from './ope
 import { beginMigrating, copyCall } from './write-locks.ts'
 
 /**
- * What is written needs no wait for the disk until the end, whose commit brings all before it there. A block's range is
- * always best found by the key, also while the server knows nothing of a table that was filled just now.
+ * Writes need not wait for the disk before the end, whose commit flushes all of them. The range of a block is always
+ * read by the key, even when the server has no statistics for a table that was just filled.
  */
 const settings = `
   set statement_timeout = 0;
@@ -27,16 +27,18 @@ const settings = `
   set enable_seqscan = off`
 
 interface TargetTable extends CopiedTable {
-  /** Of the columns, by their numbers. */
+  /** Type numbers of the columns. */
   readonly types: readonly number[]
-  /** The column whose values the database gives out; null where there is none. */
+  /** The column whose values the database generates; null if there is none. */
   readonly ascending: string | null
 }
 
-/** `tables` are those of the source; `instance` tells whose data it is. A target that is only compared is not touched. */
+/**
+ * `tables` are those of the source, and `instance` identifies its data. A target that is only compared is not changed.
+ */
 export async function openCopyTarget(
   url: string,
-  { tables, instance, writes }: CopyTargetAsked,
+  { tables, instance, writes }: CopyTargetRequest,
 ): Promise<OpenCopyTarget> {
   const client = await connectAlone(url).catch((error: unknown) => {
     throw asUnreachable(url, error)
@@ -44,8 +46,7 @@ export async function openCopyTarget(
   try {
     await client.query(settings)
     await refuseOld(client)
-    if (!(await client.query(copyCall)).rows[0].taken)
-      throw new CopyError('another copy into this database is under way')
+    if (!(await client.query(copyCall)).rows[0].taken) throw new CopyError('another copy into this database is running')
     if (writes) await prepare(client, url, instance)
     else await refuseOther(client, url, instance)
     const described = await describe(client, tables)
@@ -61,22 +62,22 @@ export async function openCopyTarget(
   }
 }
 
-/** Tables, and the mark with them: no moment has a part of the data without it. */
+/** Creates the tables together with the mark of an unfinished copy, so that partial data is never without the mark. */
 async function prepare(client: pg.Client, url: string, instance: string | null): Promise<void> {
   const db = queriesOn(client)
   await client.query(beginMigrating)
   try {
-    const begun = await markOf(client)
-    if (begun !== null && begun.instance !== instance) {
+    const unfinished = await markOf(client)
+    if (unfinished !== null && unfinished.instance !== instance) {
       throw new CopyError(
-        `the database ${withoutPassword(url)} has a part of another instance, whose copy was begun: use an empty one`,
+        `the database ${withoutPassword(url)} has an unfinished copy of another instance: use an empty one`,
       )
     }
     const { newest } = await readSchema(db, postgresMigrationDialect)
     if (newest > newestMigration) throw new NewerStoreError(newest, newestMigration)
-    if (begun === null && newest > 0) await refuseUsed(client, url, instance)
+    if (unfinished === null && newest > 0) await refuseUsed(client, url, instance)
     await migrate(db.withPlugin(new TextByBytes()), postgresMigrationDialect, Date.now())
-    if (begun === null) {
+    if (unfinished === null) {
       await client.query(`create table ${unfinishedCopy} (instance text)`)
       await client.query(`insert into ${unfinishedCopy} values ($1)`, [instance])
     }
@@ -92,7 +93,7 @@ async function markOf(client: pg.Client): Promise<{ readonly instance: string | 
   return there ? (await client.query(`select instance from ${unfinishedCopy}`)).rows[0] : null
 }
 
-/** Whatever is done to an instance is in its audit log, and serving it makes a key that signs cursors. */
+/** Every change of an instance is in its audit log, and serving it creates a key that signs cursors. */
 async function refuseUsed(client: pg.Client, url: string, instance: string | null): Promise<void> {
   const { first, keys } = (
     await client.query('select (select min(audit_id) from audit) as first, exists(select from signing_key) as keys')
@@ -108,15 +109,16 @@ async function refuseUsed(client: pg.Client, url: string, instance: string | nul
 
 async function refuseOther(client: pg.Client, url: string, instance: string | null): Promise<void> {
   const has = (await readSchema(queriesOn(client), postgresMigrationDialect)).newest > 0
-  const begun = has ? await markOf(client) : null
+  const unfinished = has ? await markOf(client) : null
   const found =
-    begun?.instance ?? (has ? (await client.query('select min(audit_id) as first from audit')).rows[0].first : null)
+    unfinished?.instance ??
+    (has ? (await client.query('select min(audit_id) as first from audit')).rows[0].first : null)
   if (!has || found !== instance) {
     throw new CopyError(`the database ${withoutPassword(url)} has no copy of this instance: make one without --verify`)
   }
 }
 
-/** Tables that may be forgotten are not copied, nor is what says which migrations were applied: both sides know. */
+/** Leaves out tables that need not be copied and the list of applied migrations, because both sides have it. */
 async function describe(client: pg.Client, names: readonly string[]): Promise<readonly TargetTable[]> {
   const { rows } = await client.query(
     `select name, columns.names as columns, columns.types, key.names as key, columns.ascending
@@ -204,14 +206,14 @@ class Block implements TargetBlock {
     }
   }
 
-  /** Rows that are the same stay untouched, and none that others refer to is ever gone. */
+  /** Rows that are equal stay untouched, and no row that others refer to is ever missing. */
   async #merge(): Promise<void> {
     const { name, columns, key } = this.#table
-    const wanted = `"wanted_${name}"`
-    await this.#client.query(`create temporary table if not exists ${wanted} (like "${name}") on commit delete rows`)
-    await this.#copyInto(wanted)
+    const expected = `"expected_${name}"`
+    await this.#client.query(`create temporary table if not exists ${expected} (like "${name}") on commit delete rows`)
+    await this.#copyInto(expected)
     await this.#client.query(
-      `delete from "${name}" where ${this.#condition} and (${quoted(key)}) not in (select ${quoted(key)} from ${wanted})`,
+      `delete from "${name}" where ${this.#condition} and (${quoted(key)}) not in (select ${quoted(key)} from ${expected})`,
       [...this.#bounds],
     )
     const others = columns.filter((column) => !key.includes(column))
@@ -222,7 +224,7 @@ class Block implements TargetBlock {
         : `update set ${others.map((column) => `"${column}" = excluded."${column}"`).join(', ')}
            where ${all('existing')} is distinct from ${all('excluded')}`
     await this.#client.query(
-      `insert into "${name}" as existing (${quoted(columns)}) select ${quoted(columns)} from ${wanted}
+      `insert into "${name}" as existing (${quoted(columns)}) select ${quoted(columns)} from ${expected}
        on conflict (${quoted(key)}) do ${update}`,
     )
   }

@@ -1,12 +1,12 @@
+import { PostgresAdapter } from 'kysely'
 import pg from 'pg'
 import type { TakesManyRows } from '../sql/insert-rows.ts'
-import { PostgresAdapter } from '../sql/kysely.ts'
 import type { TakesManyStatements } from '../sql/together.ts'
 import { copyInto } from './copy-into.ts'
 
 const inFailedTransaction = '25P02'
 
-/** On one connection: many rows of a table are written by COPY, and statements do not wait for each other. */
+/** Writes many rows of a table by COPY, and does not wait between statements. All on one connection. */
 export class CopyingAdapter extends PostgresAdapter implements TakesManyRows, TakesManyStatements {
   readonly #client: pg.ClientBase
   readonly #types = new Map<string, ReadonlyMap<string, number>>()
@@ -27,7 +27,7 @@ export class CopyingAdapter extends PostgresAdapter implements TakesManyRows, Ta
     await copyInto(this.#client, `"${table}" (${names})`, types, rows)
   }
 
-  /** Of the columns of a table, for as long as the connection lasts: a column never changes its type. */
+  /** The column types of a table, cached for the life of the connection: a column never changes its type. */
   async #readTypes(table: string): Promise<ReadonlyMap<string, number>> {
     const { rows } = await this.#client.query<{ name: string; type: number }>(
       'select attname as name, atttypid::int as type from pg_attribute where attrelid = $1::regclass and attnum > 0',

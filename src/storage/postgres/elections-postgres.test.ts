@@ -9,7 +9,7 @@ import { Elections } from './elections.ts'
 
 const silentAfterMs = 5000
 
-/** The session that holds an office in the database, and how long after its beginning it spoke last. */
+/** The session that won an election in the database, and how long after its start it last sent anything. */
 const holder = `
   select pid, extract(epoch from state_change - backend_start) * 1000 as spoke_after_ms
   from pg_stat_activity join pg_locks using (pid)
@@ -26,7 +26,7 @@ async function database(t: { after: (clean: () => Promise<unknown>) => void }) {
   return { url, client }
 }
 
-test('a process that hangs loses its office: another one has it', async (t) => {
+test('a process that hangs loses its election: another process wins it', async (t) => {
   const { url } = await database(t)
   const code = `
     const { Elections } = await import(${JSON.stringify(new URL('./elections.ts', import.meta.url).href)})
@@ -45,9 +45,9 @@ test('a process that hangs loses its office: another one has it', async (t) => {
   await until('the other has it', () => other.has('vectors'))
 })
 
-test('one that has nothing to ask keeps its office: it gives signs of life by itself', async (t) => {
+test('an idle leader stays leader: it sends signs of life by itself', async (t) => {
   const { url, client } = await database(t)
-  // Long enough for a busy machine to send one of its signs in time.
+  // Long enough for a busy machine to send one of the signs of life in time.
   const patientMs = 8000
   const elections = new Elections(url, patientMs)
   t.after(() => elections.close())

@@ -1,27 +1,28 @@
 import type pg from 'pg'
-import { oneAtATime } from '../../one-at-a-time.ts'
-import type { Office } from '../open-store.ts'
+import { oneAtATime } from '../../platform/one-at-a-time.ts'
+import type { Election } from '../open-store.ts'
 import { connectAlone } from './connections.ts'
 import { electionCall } from './write-locks.ts'
 
-/** Asking costs a connection, and a process that ended is replaced soon enough. */
-const askEveryMs = 2000
+/** Standing for election takes a connection, and this is soon enough after a leader has ended. */
+const standEveryMs = 2000
 
-/** A process that has not been heard of for so long hangs: it is stopped, or its machine is. */
+/** A process that is silent for this long hangs: it is stopped, or its machine is. */
 const silentAfterMs = 60_000
-/** Late ones do no harm: of as many as go into the time one has to come through. */
+/** Signs of life per period. Only one of them has to arrive in time. */
 const signsOfLife = 6
 
 /**
- * The offices that this process holds, each held by one process at a time. A session has them all, and lasts as long as
- * it has one: when it ends, however it ends, other processes can have them. The database ends it when the process gives
- * no sign of life; a process that wakes up from that finds its offices lost, and asks again.
+ * The elections that this process has won. An election has one leader at a time, which holds an advisory lock in one
+ * session for all its elections. When the session ends for any reason, other processes can be elected. The database
+ * ends the session if the process sends no sign of life; a process that resumes after that is no leader any more, and
+ * stands again.
  */
 export class Elections {
   readonly #url: string
   readonly #silentAfterMs: number
-  readonly #held = new Set<Office>()
-  readonly #askAgainAt = new Map<Office, number>()
+  readonly #held = new Set<Election>()
+  readonly #standAgainAt = new Map<Election, number>()
   readonly #alone = oneAtATime()
   #session: pg.Client | null = null
   #closed = false
@@ -31,12 +32,12 @@ export class Elections {
     this.#silentAfterMs = endedWhenSilentForMs
   }
 
-  async has(office: Office): Promise<boolean> {
-    if (this.#isToBeAsked(office)) await this.#alone(() => this.#ask(office))
-    return this.#held.has(office)
+  async has(election: Election): Promise<boolean> {
+    if (this.#mayStand(election)) await this.#alone(() => this.#stand(election))
+    return this.#held.has(election)
   }
 
-  /** Others can have them, and so can this process when it asks again. */
+  /** Gives up all elections. Other processes can win them, and so can this one when it stands again. */
   release(): Promise<void> {
     return this.#alone(async () => {
       const session = this.#session
@@ -51,31 +52,31 @@ export class Elections {
     await this.release()
   }
 
-  #isToBeAsked(office: Office): boolean {
-    return !this.#closed && !this.#held.has(office) && Date.now() >= (this.#askAgainAt.get(office) ?? 0)
+  #mayStand(election: Election): boolean {
+    return !this.#closed && !this.#held.has(election) && Date.now() >= (this.#standAgainAt.get(election) ?? 0)
   }
 
-  async #ask(office: Office): Promise<void> {
-    // Whoever waited for the same question has its answer.
-    if (!this.#isToBeAsked(office)) return
+  async #stand(election: Election): Promise<void> {
+    // A call that waited for the same question uses its answer.
+    if (!this.#mayStand(election)) return
     try {
       this.#session ??= await this.#connect()
       const session = this.#session
-      const { taken } = (await session.query(electionCall(office))).rows[0] as { taken: boolean }
-      if (taken) this.#held.add(office)
+      const { taken } = (await session.query(electionCall(election))).rows[0] as { taken: boolean }
+      if (taken) this.#held.add(election)
       else if (this.#held.size === 0) {
         this.#session = null
         await session.end()
       }
     } finally {
-      this.#askAgainAt.set(office, Date.now() + askEveryMs)
+      this.#standAgainAt.set(election, Date.now() + standEveryMs)
     }
   }
 
   async #connect(): Promise<pg.Client> {
     const session = await connectAlone(this.#url)
     await session.query(`set idle_session_timeout = ${this.#silentAfterMs}`)
-    // One that fails is followed by the end of the session.
+    // If this fails, the session ends soon.
     const lives = () => void session.query('select').catch(() => {})
     const signs = setInterval(lives, this.#silentAfterMs / signsOfLife).unref()
     session.on('end', () => {

@@ -7,14 +7,14 @@ import { postgresMigrationDialect } from './migration-dialect.ts'
 import { asUnreachable, oldestVersion } from './open-postgres-store.ts'
 import { isFullDiskError } from './troubles.ts'
 
-/** A process holds one to hear of the others' writes, and one while it holds an office. */
+/** A process holds one to listen for others' writes, and one while it leads an election. */
 const connectionsBesideThePool = 2
 
-/** Vacuum begins by itself when a fifth of a table is dead; far above that it does not keep up. */
+/** Autovacuum starts when a fifth of a table is dead rows. A share far above that means that it does not keep up. */
 const deadShareMax = 0.5
 const deadRowsMin = 100_000
 
-/** Of the two thousand million transactions that a row can lie back, at which PostgreSQL stops to write. */
+/** The age of rows in transactions. PostgreSQL refuses writes at about two thousand million. */
 const ageHigh = 1_000_000_000
 const ageCritical = 1_800_000_000
 
@@ -22,7 +22,7 @@ const transactionLongSeconds = 600
 const standbyLagBytesMax = 256 * 2 ** 20
 const standbyLagSecondsMax = 60
 
-/** Looks at a database and the server that has it. Changes nothing: it is read in a transaction that cannot write. */
+/** Examines a database and its server in a read-only transaction. Changes nothing. */
 export async function examineDatabase(url: string, connectionsMax: number): Promise<readonly Finding[]> {
   const client = await connectAlone(url).catch((error: unknown) => {
     if (isFullDiskError(error)) return null
@@ -38,7 +38,7 @@ export async function examineDatabase(url: string, connectionsMax: number): Prom
       ...(await examineUpkeep(client)),
       ...(await examineTransactions(client)),
       ...(await examineStandbys(client)),
-      // The last: where it fails, the transaction answers nothing more.
+      // This comes last: if it fails, the transaction answers nothing more.
       await examineRoom(client),
     ]
   } finally {
@@ -51,8 +51,8 @@ async function rowsOf<Row extends object>(client: pg.Client, text: string, value
 }
 
 /**
- * No setting tells how full the disk is. A sort that is given no memory writes some megabytes of temporary files, where
- * the tables are, and they are gone with it.
+ * No setting tells how full the disk is. A sort without memory writes some megabytes of temporary files beside the
+ * tables, which disappear with it.
  */
 async function examineRoom(client: pg.Client): Promise<Finding> {
   try {
@@ -98,8 +98,8 @@ async function examineServer(client: pg.Client): Promise<Finding[]> {
     unsafe.length === 0
       ? ok('fsync and full_page_writes are on, and every connection sets synchronous_commit')
       : warning(
-          `${unsafe.join(' and ')} off: a power failure can destroy the database, with all that was acknowledged`,
-          `set ${unsafe.map((name) => `${name} = on`).join(' and ')} in postgresql.conf, unless the data can be made anew`,
+          `${unsafe.join(' and ')} off: a power failure can destroy the database, including acknowledged writes`,
+          `set ${unsafe.map((name) => `${name} = on`).join(' and ')} in postgresql.conf, unless the data can be recreated`,
         ),
   )
   return findings
@@ -127,9 +127,9 @@ async function examineConnections(client: pg.Client, connectionsMax: number): Pr
       )
 }
 
-/** Whether there are tables, and everything that belongs to them. */
+/** Checks that all tables exist, with everything that belongs to them. */
 async function examineStructure(client: pg.Client): Promise<Finding[]> {
-  // Another schema has other indexes; that it is another one is said elsewhere.
+  // Another schema version has other indexes, and another check reports it.
   if ((await readSchema(queriesOn(client), postgresMigrationDialect)).newest !== newestMigration) return []
   const expected = await expectedSchema()
   const findings = [...(await examineTables(client, expected)), ...(await examineIndexes(client, expected))]
@@ -155,7 +155,7 @@ async function examineTables(client: pg.Client, { tables }: ExpectedSchema): Pro
     [tables],
   )
   return found.flatMap(({ name, there, keyed, otherwise }) => [
-    ...(there ? [] : [failure(`table ${name} is missing`, 'restore a backup: what was in it is gone')]),
+    ...(there ? [] : [failure(`table ${name} is missing`, 'restore a backup: its rows are lost')]),
     ...(there && !keyed
       ? [failure(`table ${name} has no valid primary key`, 'restore a backup into a new database')]
       : []),
@@ -181,15 +181,13 @@ async function examineIndexes(client: pg.Client, { indexes }: ExpectedSchema): P
   return found.flatMap(({ name, there, valid }) => {
     if (!there) {
       const statement = indexes.get(name)!.replace(' index ', ' index concurrently ')
-      return [failure(`index ${name} is missing: what needs it reads whole tables`, statement)]
+      return [failure(`index ${name} is missing: its queries scan whole tables`, statement)]
     }
-    return valid
-      ? []
-      : [failure(`index ${name} is not valid, and so is not used`, `reindex index concurrently ${name}`)]
+    return valid ? [] : [failure(`index ${name} is not valid and not used`, `reindex index concurrently ${name}`)]
   })
 }
 
-/** What must go on in the background so that the database stays fast, and does not stop one day. */
+/** Checks the maintenance that keeps the database fast and able to take writes. */
 async function examineUpkeep(client: pg.Client): Promise<Finding[]> {
   const findings: Finding[] = []
   const [server] = await rowsOf<{ autovacuum: string; age: number }>(
@@ -226,9 +224,8 @@ async function examineUpkeep(client: pg.Client): Promise<Finding[]> {
     }
   }
   if (age > ageHigh) {
-    const about = `the oldest rows lie ${age} transactions back; at 2100 million the database stops to take writes`
-    const advice =
-      'vacuum (freeze), after ending old transactions, prepared ones and replication slots that nobody uses'
+    const about = `the oldest rows are ${age} transactions old; at 2100 million the database stops taking writes`
+    const advice = 'vacuum (freeze), after ending old transactions, prepared ones and unused replication slots'
     findings.push(age > ageCritical ? failure(about, advice) : warning(about, advice))
   }
   return findings
@@ -250,13 +247,13 @@ async function examineTransactions(client: pg.Client): Promise<Finding[]> {
   return [
     ...running.map(({ pid, name, seconds }) =>
       warning(
-        `a transaction of "${name}" (pid ${pid}) runs since ${minutes(seconds)}: dead rows cannot be removed meanwhile`,
+        `a transaction of "${name}" (pid ${pid}) has been running for ${minutes(seconds)}: dead rows cannot be removed meanwhile`,
         `end it if nobody needs it: select pg_terminate_backend(${pid})`,
       ),
     ),
     ...prepared.map(({ gid, seconds }) =>
       warning(
-        `the prepared transaction "${gid}" waits since ${minutes(seconds)}: dead rows cannot be removed meanwhile`,
+        `the prepared transaction "${gid}" has been waiting for ${minutes(seconds)}: dead rows cannot be removed meanwhile`,
         `commit prepared '${gid}', or rollback prepared '${gid}'`,
       ),
     ),
@@ -265,7 +262,7 @@ async function examineTransactions(client: pg.Client): Promise<Finding[]> {
 
 const minutes = (seconds: number): string => `${Math.floor(seconds / 60)} minutes`
 
-/** Standbys show their state to the superuser and to members of pg_monitor; to others they show only that they exist. */
+/** Standbys show their state to the superuser and to members of pg_monitor; other users only see that they exist. */
 async function examineStandbys(client: pg.Client): Promise<Finding[]> {
   const [role] = await rowsOf<{ recovering: boolean; informed: boolean }>(
     client,

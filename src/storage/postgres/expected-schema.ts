@@ -1,15 +1,15 @@
-import { DummyDriver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler } from '../sql/kysely.ts'
+import { DummyDriver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler } from 'kysely'
 import { migrations } from '../sql/migrations/index.ts'
 import type { Tables } from '../sql/tables.ts'
 import { postgresMigrationDialect, TextByBytes } from './migration-dialect.ts'
 
 export interface ExpectedSchema {
   readonly tables: readonly string[]
-  /** Indexes by name, each with the statement that makes it. */
+  /** Indexes by name, each with the statement that creates it. */
   readonly indexes: ReadonlyMap<string, string>
 }
 
-/** What the migrations make, heard from themselves: they are run on a database that is not there. */
+/** The schema that the migrations create. They run against a dummy connection that records their statements. */
 export async function expectedSchema(): Promise<ExpectedSchema> {
   const statements: string[] = []
   const nowhere = new Kysely<Tables>({

@@ -1,6 +1,6 @@
 import type pg from 'pg'
-import { UnavailableError } from '../../errors.ts'
-import type { Incidents } from '../../incidents.ts'
+import { UnavailableError } from '../../platform/errors.ts'
+import type { Incidents } from '../../platform/incidents.ts'
 import { announcements, type Write } from '../sql/store-calls.ts'
 import { connectAlone } from './connections.ts'
 import { isConnectionLost } from './troubles.ts'
@@ -9,11 +9,11 @@ const channel = 'tidemark_writes'
 
 const reconnectAfterMs = 1000
 
-/** What is heard: of a write what it tells, and that the database was brought up to date. */
+/** The notifications: what a write announces, and that a migration was applied. */
 const words = [...announcements, 'schema'] as const
 type Word = (typeof words)[number]
 
-/** Tells other processes of what this one writes, within the transaction that writes it, and hears of theirs. */
+/** Notifies other processes of writes, within the transaction that writes, and receives their notifications. */
 export class ForeignWrites {
   #url: string
   #processId: string
@@ -27,7 +27,7 @@ export class ForeignWrites {
     this.#processId = processId
   }
 
-  /** The statement that tells of a write; null where nobody waits for it. */
+  /** The statement that announces a write; null if nothing listens for it. */
   notice({ announces }: Write): string | null {
     return announces === undefined ? null : this.#noticeOf(announces)
   }
@@ -55,13 +55,13 @@ export class ForeignWrites {
       client.on('notification', ({ payload = '' }) => {
         const [from, word] = payload.split(' ')
         if (from === this.#processId) return
-        // A process of another version may tell what this one does not know.
+        // A process of another version may send notifications that this one does not know.
         const about = words.find((known) => known === word)
         if (about !== undefined) this.#tell(about)
       })
       client.on('end', () => this.#connectLater(incidents))
       await client.query(`listen ${channel}`)
-      // What was written while nobody listened is looked for once.
+      // Every listener checks once for writes that were made while this process did not listen.
       for (const about of words) this.#tell(about)
       incidents.worked('foreign-writes')
     } catch (error) {
@@ -88,4 +88,6 @@ export class ForeignWrites {
 }
 
 const notHeardAtOnce = (cause: unknown): UnavailableError =>
-  new UnavailableError('what other processes write is not heard of at once, only found by looking', { cause })
+  new UnavailableError('notifications of other processes are lost: their writes are found by polling, with a delay', {
+    cause,
+  })

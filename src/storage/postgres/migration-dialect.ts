@@ -1,13 +1,16 @@
-import type {
-  ColumnDefinitionNode,
-  KyselyPlugin,
-  PluginTransformQueryArgs,
-  PluginTransformResultArgs,
-  QueryResult,
-  RootOperationNode,
-  UnknownRow,
+import {
+  type ColumnDefinitionNode,
+  DataTypeNode,
+  type KyselyPlugin,
+  OperationNodeTransformer,
+  type PluginTransformQueryArgs,
+  type PluginTransformResultArgs,
+  type QueryResult,
+  RawNode,
+  type RootOperationNode,
+  sql,
+  type UnknownRow,
 } from 'kysely'
-import { DataTypeNode, OperationNodeTransformer, RawNode, sql } from '../sql/kysely.ts'
 import type { MigrationDialect } from '../sql/migrations/migration.ts'
 
 export const postgresMigrationDialect: MigrationDialect = {
@@ -17,15 +20,19 @@ export const postgresMigrationDialect: MigrationDialect = {
   storedByKey: (table) => table,
   forgettable: (table) => table.modifyFront(sql`unlogged`),
   async hasTable(db, name) {
-    // Not by to_regclass: within a transaction it goes by what it remembers, and misses a table that another made since.
+    // Not to_regclass: within a transaction it uses a cache, and misses a table that another session has created since.
     const found = await sql`select from pg_class where relname = ${name} and pg_table_is_visible(oid)`.execute(db)
     return found.rows.length > 0
+  },
+  async skipNumbers(db, table, column, count) {
+    const numbers = sql`pg_get_serial_sequence(${table}, ${column})`
+    await sql`select setval(${numbers}, nextval(${numbers}) + ${count}::bigint)`.execute(db)
   },
 }
 
 /**
- * Text is compared by its bytes, as SQLite does it, whatever language the database was made for: the order of ids is the
- * order of time, and a cursor must mean the same place everywhere.
+ * Compares text by its bytes, as SQLite does, whatever the locale of the database: the order of ids is the order of
+ * time, and a cursor must mean the same position everywhere.
  */
 export class TextByBytes implements KyselyPlugin {
   #transformer = new ColumnTransformer()

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'
 import { freshDatabase } from '../../../test/support/fresh-database.ts'
-import { TidemarkError } from '../../errors.ts'
-import { silentIncidents } from '../../incidents.ts'
+import { TidemarkError } from '../../platform/errors.ts'
+import { silentIncidents } from '../../platform/incidents.ts'
 import type { OpenStore } from '../open-store.ts'
 import { NewerStoreError } from '../open-store.ts'
 import { newestMigration } from '../sql/migrate.ts'
@@ -61,13 +61,13 @@ test('an empty database gets every migration once, however many open it at once'
   for (const { store } of all) assert.equal((await store.operator.datasets()).length, 1)
 })
 
-test('whoever waited for another to migrate sees what that made, though it looked before', async (t) => {
+test("a process that waited for another's migration sees its result, although it looked before", async (t) => {
   const url = await database(t)
   await asAdministrator(url, async (client) => {
     const isThere = () => postgresMigrationDialect.hasTable(queriesOn(client), 'schema_migration')
     await client.query('begin')
     assert.equal(await isThere(), false)
-    // So little that nothing makes the other forget what it remembers.
+    // Too little to make the other session drop its cache.
     await asAdministrator(url, (other) => other.query('create table schema_migration ()'))
     assert.equal(await isThere(), true)
     await client.query('rollback')
@@ -83,7 +83,7 @@ test('a database of a newer version is refused', async (t) => {
   await assert.rejects(openPostgresStore(url, 2), NewerStoreError)
 })
 
-test('what cannot be reached is named without its password', async () => {
+test('an unreachable database is named without its password', async () => {
   const nobody = 'postgres://someone:very-secret@127.0.0.1:9/nothing'
   await assert.rejects(openPostgresStore(nobody, 2), (error) => {
     assert.ok(error instanceof UnreachableStoreError)
@@ -110,7 +110,7 @@ test('connections that the server ends are replaced: reads and writes under way 
   let ended = false
   const work = Array.from({ length: 6 }, async (_, worker) => {
     for (let i = 0; !ended || i < 20; i++) {
-      // Where the connection was lost at the very commit nobody can say whether it was done; sending again is safe.
+      // If the connection was lost during the commit, its outcome is unknown; sending it again is safe.
       for (let sent = false; !sent; ) {
         const results = await store.content.ingest(documents([`${worker}-${i}`]), Date.now()).catch((error) => {
           assert.ok(error instanceof TidemarkError && error.code === 'store_unavailable', String(error))
@@ -144,7 +144,7 @@ test('a read that fails disturbs none of those that have its connection next, an
   t.after(close)
   await store.operator.commit([put('d')], mark)
   const reads = Array.from({ length: 30 }, (_, i) =>
-    // A text with this sign the database refuses, after the transaction has begun.
+    // The database refuses a text with this character, after the transaction has begun.
     i % 3 === 0 ? store.indexSource.results(['\0']) : store.operator.datasets(),
   )
   const answers = await Promise.allSettled(reads)
@@ -160,7 +160,7 @@ test('a read that fails disturbs none of those that have its connection next, an
   })
 })
 
-test('a process hears of what others write, and not of what it writes itself', async (t) => {
+test('a process is notified of the writes of others, and not of its own', async (t) => {
   const url = await database(t)
   const [here, there] = await Promise.all([opened(t, url), opened(t, url)])
   const heard: string[] = []
@@ -169,7 +169,7 @@ test('a process hears of what others write, and not of what it writes itself', a
     heard.push(port)
     next.resolve()
   }, silentIncidents)
-  // The first word is that it listens now.
+  // The first notification says that it listens now.
   await next.promise
   await here.store.operator.commit([put('d')], mark)
   await here.store.content.ingest(documents(['own']), 1)
@@ -180,7 +180,7 @@ test('a process hears of what others write, and not of what it writes itself', a
   assert.deepEqual(heard, ['content'])
 })
 
-test('what a newer version adds to tables does not disturb those that read them: each connection learns of it', async (t) => {
+test('additions of a newer version to tables do not disturb readers: each connection notices them', async (t) => {
   const url = await database(t)
   const { store } = await opened(t, url)
   await store.operator.commit([put('d')], mark)
@@ -204,7 +204,7 @@ test('a writer of another version is waited for, by the number of its lock', asy
     })
     const waiting = "select from pg_locks where locktype = 'advisory' and objid = 2 and not granted"
     while ((await older.query(waiting)).rowCount === 0) assert.ok(!done, 'it did not wait')
-    // What takes another lock goes on, and so does what reads.
+    // Writes under another lock go on, and so do reads.
     await store.operator.commit([put('e')], mark)
     assert.equal((await store.changes.state()).newest, 0)
     assert.ok(!done)
@@ -215,7 +215,7 @@ test('a writer of another version is waited for, by the number of its lock', asy
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
-test('an office has one process, each office its own; when a process ends another one has what it held', async (t) => {
+test('each election has one leader; when a leader ends, another process is elected', async (t) => {
   const url = await database(t)
   const [first, second] = [await openPostgresStore(url, 2), await opened(t, url)]
   assert.ok(await first.elected('vectors'))
@@ -229,12 +229,28 @@ test('an office has one process, each office its own; when a process ends anothe
   assert.ok(await second.elected('feeding'))
 })
 
-test('a process asks for all its offices over one connection', async (t) => {
+test('versions have elections of their own, and each process sees which have a leader', async (t) => {
+  const url = await database(t)
+  const [older, newer] = [await openPostgresStore(url, 2), await opened(t, url)]
+  assert.equal(await newer.hasLeader('feeding'), false)
+  assert.ok((await older.elected('feeding')) && (await newer.elected('feeding/12ab34cd')))
+  assert.ok(!(await older.elected('feeding/12ab34cd')))
+  const held = async () =>
+    Promise.all(
+      (['feeding', 'feeding/12ab34cd', 'feeding/other', 'vectors'] as const).map((one) => newer.hasLeader(one)),
+    )
+  assert.deepEqual(await held(), [true, true, false, false])
+  await older.close()
+  while (await newer.hasLeader('feeding')) await pause(50)
+  assert.deepEqual(await held(), [false, true, false, false])
+})
+
+test('a process asks for all its elections over one connection', async (t) => {
   const url = await database(t)
   const [first, second] = [await opened(t, url), await opened(t, url)]
-  const offices = ['vectors', 'feeding', 'vectors'] as const
-  assert.deepEqual(await Promise.all(offices.map((office) => first.elected(office))), [true, true, true])
-  assert.deepEqual(await Promise.all(offices.map((office) => second.elected(office))), [false, false, false])
+  const elections = ['vectors', 'feeding', 'vectors'] as const
+  assert.deepEqual(await Promise.all(elections.map((election) => first.elected(election))), [true, true, true])
+  assert.deepEqual(await Promise.all(elections.map((election) => second.elected(election))), [false, false, false])
   const locks = await asAdministrator(url, async (client) => {
     const here = "locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())"
     return (await client.query(`select pid, objid from pg_locks where ${here} order by objid`)).rows
@@ -246,13 +262,13 @@ test('a process asks for all its offices over one connection', async (t) => {
   assert.equal(new Set(locks.map(({ pid }) => pid)).size, 1)
 })
 
-test('with a lost connection the offices are lost too, and asked for again', async (t) => {
+test('a leader that loses its connection is no leader any more, and stands for election again', async (t) => {
   const url = await database(t)
   const store = await opened(t, url)
   assert.ok((await store.elected('vectors')) && (await store.elected('feeding')))
   await endOthers(url)
   while (await store.elected('vectors')) await pause(10)
-  for (const office of ['vectors', 'feeding'] as const) while (!(await store.elected(office))) await pause(50)
+  for (const election of ['vectors', 'feeding'] as const) while (!(await store.elected(election))) await pause(50)
 })
 
 test('a process whose work a newer version ended leaves the vectors to others, and has them again when it may', async (t) => {

@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import type pg from 'pg'
-import { storageFull } from '../../disk-space.ts'
-import { TidemarkError } from '../../errors.ts'
-import { silentMeasures } from '../../measures.ts'
-import { oneAtATime } from '../../one-at-a-time.ts'
+import { storageFull } from '../../platform/disk-space.ts'
+import { TidemarkError } from '../../platform/errors.ts'
+import { silentMeasures } from '../../platform/measures.ts'
+import { oneAtATime } from '../../platform/one-at-a-time.ts'
 import type { OpenOptions } from '../backend.ts'
 import { RoomForWrites } from '../full-disk.ts'
 import { type OpenStore, UnusableStoreError } from '../open-store.ts'
+import { sqlHistoryStore } from '../sql/history-store.ts'
 import { isBeyond, migrate, newestMigration, readSchema, refuseBeyond, type Schema } from '../sql/migrate.ts'
 import { remoteStore } from '../sql/remote-store.ts'
 import { type Store, sqlStore } from '../sql/sql-store.ts'
@@ -14,32 +15,33 @@ import { type NamedCall, nameOf } from '../sql/store-calls.ts'
 import { type Connection, Connections, plan, sendTogether } from './connections.ts'
 import { Elections } from './elections.ts'
 import { ForeignWrites } from './foreign-writes.ts'
+import { DatabaseSilent, LivenessCheck } from './liveness-check.ts'
 import { postgresMigrationDialect, TextByBytes } from './migration-dialect.ts'
-import { DatabaseSilent, Pulse } from './pulse.ts'
 import { SchemaWatch } from './schema-watch.ts'
 import { isConnectionLost, isFullDiskError, isPassing, OutcomeUnknown, withRetries } from './troubles.ts'
 import { vacuum } from './vacuum.ts'
-import { beginMigrating, beginWriting } from './write-locks.ts'
+import { beginMigrating, beginWriting, hasLeaderCall } from './write-locks.ts'
 
-/** One snapshot for all that a call reads, and no write by mistake. */
+/** One snapshot for all reads of a call, and no accidental write. */
 const beginReading = 'begin isolation level repeatable read read only'
 
 export const oldestVersion = 140_000
 
 /**
  * The store on PostgreSQL: a call of a port is one transaction on one connection. Any number of processes may have it
- * open; `write-locks.ts` says what keeps them in order, `sql/store-calls.ts` what each call is.
+ * open. `write-locks.ts` keeps their writes in order, and `sql/store-calls.ts` describes each call.
  */
 export async function openPostgresStore(
   url: string,
   connectionsMax: number,
-  { measures = silentMeasures, callers = 'many' }: OpenOptions = {},
+  { measures = silentMeasures, callers = 'many', stillAway }: OpenOptions = {},
 ): Promise<OpenStore> {
   const connections = new Connections(url, connectionsMax)
   connections.measure(measures)
+  connections.measureArchive(measures)
   const retried = measures.counter({
     name: 'tidemark_database_retries_total',
-    help: 'Transactions begun again, because they gave way to others or lost their connection.',
+    help: 'Transactions that were repeated because of a conflict with others or a lost connection.',
     known: [{}],
   })
   const stores = new WeakMap<Connection, Store>()
@@ -47,7 +49,7 @@ export async function openPostgresStore(
   const foreign = new ForeignWrites(url, processId)
   let migrated: readonly string[]
   try {
-    migrated = await bringUpToDate(connections, foreign.noticeOfSchema)
+    migrated = await whenThere(() => bringUpToDate(connections, foreign.noticeOfSchema), url, stillAway)
   } catch (error) {
     await connections.close()
     throw whyNotOpen(url, error)
@@ -55,12 +57,12 @@ export async function openPostgresStore(
   const elections = new Elections(url)
   const schema = new SchemaWatch(async () => {
     const hasGone = isBeyond(await schemaIn(connections))
-    // What one process does for all falls to one that still can.
+    // Another process that can still work is elected.
     if (hasGone) await elections.release()
     return hasGone
   }).start()
   const room = new RoomForWrites()
-  const pulse = new Pulse(url, () => connections.heardAt, callers)
+  const liveness = new LivenessCheck(url, () => connections.heardAt, callers)
   const under = { reading: { count: 0 }, writing: { count: 0 } }
 
   const transact = async (
@@ -77,8 +79,7 @@ export async function openPostgresStore(
       const { client } = connection
       const work = () => methodOf(storeOn(connection), port, method)(...args)
       plan(connection, byId === null ? 'each time' : 'once')
-      if (byId?.statements === 'one') return await withoutTransaction(connection, 1, work)
-      if (byId?.statements === 'apart') return await withoutTransaction(connection, Number.POSITIVE_INFINITY, work)
+      if (byId?.statements === 'one') return await withoutTransaction(connection, work)
       if (write === null) return await reading(client, work)
       await client.query(beginWriting(write))
       const result = await work()
@@ -89,20 +90,23 @@ export async function openPostgresStore(
       throw error
     } finally {
       attempt.connection = null
-      connections.giveBack(connection, isSound)
+      connections.release(connection, isSound)
     }
   }
 
   const storeOn = (connection: Connection): Store => {
     let store = stores.get(connection)
     if (store === undefined) {
-      store = sqlStore(connection.db)
+      store = { ...sqlStore(connection.db), history: sqlHistoryStore(connection.db, postgresMigrationDialect) }
       stores.set(connection, store)
     }
     return store
   }
 
-  /** Calls that begin with the same lock wait for each other here, or each would hold a connection while it waits. */
+  /**
+   * Calls that begin with the same lock wait here for each other. Otherwise each would hold a connection while it
+   * waits.
+   */
   const queues = new Map<string, ReturnType<typeof oneAtATime>>()
   const queueOf = (name: string): ReturnType<typeof oneAtATime> => {
     let queue = queues.get(name)
@@ -116,7 +120,7 @@ export async function openPostgresStore(
   const perform = async (call: NamedCall, args: readonly unknown[]): Promise<unknown> => {
     if (schema.isBeyond) throw upgraded()
     const { write } = call
-    // Nobody waits for a command.
+    // A command has no caller that waits.
     const since = callers === 'many' ? Date.now() : null
     const attempt: Attempt = { isAbandoned: false, connection: null }
     const work = () =>
@@ -126,9 +130,9 @@ export async function openPostgresStore(
         () => retried({}),
       )
     const unlessSilent = (working: Promise<unknown>) =>
-      pulse.guard(working, () => {
+      liveness.guard(working, () => {
         attempt.isAbandoned = true
-        // One that is ended in order waits for the answers that it is owed.
+        // An orderly end would wait for outstanding replies.
         attempt.connection?.client.connection.stream.destroy()
       })
     const calls = write === null ? under.reading : under.writing
@@ -154,13 +158,17 @@ export async function openPostgresStore(
     load: () => ({ writer: under.writing.count, readers: under.reading.count }),
     lacksRoom: () => room.isLacking,
     scrub: () => vacuum(url),
-    elected: async (office) => !schema.isBeyond && (await elections.has(office)),
+    elected: async (election) => !schema.isBeyond && (await elections.has(election)),
+    async hasLeader(election) {
+      const { held } = await queryOnce<{ held: boolean }>(connections, hasLeaderCall(election))
+      return held
+    },
     now: () => timeIn(connections),
     onForeignWrite(listener, incidents) {
       schema.reportTo(incidents)
       foreign.listen((about) => (about === 'schema' ? schema.look() : listener(about)), incidents)
     },
-    news: null,
+    notifications: null,
     async close() {
       schema.close()
       await elections.close()
@@ -170,13 +178,16 @@ export async function openPostgresStore(
   }
 }
 
-/** A call under way: its connection while it has one, and whether its caller has been told that the database is silent. */
+/**
+ * A call in progress: its connection while it has one, and whether its caller has been told that the database is
+ * silent.
+ */
 interface Attempt {
   isAbandoned: boolean
   connection: Connection | null
 }
 
-const upgradedByNewer = 'the store was upgraded by a newer version: start this process with it'
+const upgradedByNewer = 'the store was upgraded by a newer version: start that version here'
 
 const upgraded = (): TidemarkError => new TidemarkError('store_unavailable', upgradedByNewer, { retryAfterSeconds: 30 })
 
@@ -186,7 +197,7 @@ const unavailable = (cause: unknown): TidemarkError =>
     cause,
   })
 
-/** Where the way there is at fault: what was tried, without its password, and what the database or the network said. */
+/** The connection failed: the address without its password, and the message of the database or the network. */
 export class UnreachableStoreError extends UnusableStoreError {
   constructor(url: string, cause: Error) {
     super(
@@ -210,7 +221,7 @@ export function withoutPassword(url: string): string {
   return parsed === null ? 'of TIDEMARK_DATABASE_URL' : `${parsed.host}${parsed.pathname}`
 }
 
-/** Wrong user or password (class 28), or no such database. */
+/** Wrong user or password (class 28), or a missing database. */
 function isLoginError(error: unknown): boolean {
   const { code } = error as { code?: string }
   return code === '3D000' || (code?.startsWith('28') ?? false)
@@ -223,29 +234,32 @@ function methodOf(store: Store, port: keyof Store, method: string): Method {
 }
 
 /**
- * The transaction begins in one flight with the first statement, and its end is not waited for: neither costs a round trip.
- * Whoever has the connection next is answered after it; should it fail, nothing is lost by that.
+ * The transaction begins together with the first statement, and its end is not awaited, so neither costs a round trip.
+ * The next user of the connection is served after it. If the end fails, nothing is lost.
  */
 async function reading<T>(client: pg.PoolClient, read: () => Promise<T>): Promise<T> {
   sendTogether(client)
-  const [begun, answer] = await Promise.allSettled([client.query(beginReading), read()])
-  if (begun.status === 'rejected') throw begun.reason
+  const [opened, answer] = await Promise.allSettled([client.query(beginReading), read()])
+  if (opened.status === 'rejected') throw opened.reason
   if (answer.status === 'rejected') throw answer.reason
   client.query('commit').catch(() => {})
   return answer.value
 }
 
-/** So nothing keeps it from writing, or one statement's call from a second snapshot, but this look at what it sent. */
-async function withoutTransaction<T>({ sent }: Connection, statementsMax: number, read: () => Promise<T>): Promise<T> {
+/**
+ * Runs reads without a transaction. This check of the sent statements is the only guard against writes and a second
+ * snapshot.
+ */
+async function withoutTransaction<T>({ sent }: Connection, read: () => Promise<T>): Promise<T> {
   const before = { ...sent }
   const answer = await read()
-  if (sent.statements - before.statements > statementsMax || sent.others > before.others) {
+  if (sent.statements - before.statements > 1 || sent.others > before.others) {
     throw new Error('a call that is said to read without a transaction sent something else')
   }
   return answer
 }
 
-/** After this was sent, a lost connection no longer tells whether it was done. */
+/** After this was sent, a lost connection leaves the outcome unknown. */
 async function commit(client: pg.PoolClient, notice: string | null): Promise<void> {
   try {
     await client.query(notice === null ? 'commit' : `${notice}; commit`)
@@ -254,7 +268,7 @@ async function commit(client: pg.PoolClient, notice: string | null): Promise<voi
   }
 }
 
-/** Whether the connection can be used again. */
+/** Returns whether the connection can be used again. */
 async function rolledBack({ client }: Connection, error: unknown): Promise<boolean> {
   if (error instanceof OutcomeUnknown || isConnectionLost(error)) return false
   return client.query('rollback').then(
@@ -268,26 +282,29 @@ async function schemaIn(connections: Connections): Promise<Schema> {
   try {
     return await readSchema(connection.db, postgresMigrationDialect)
   } finally {
-    connections.giveBack(connection, true)
+    connections.release(connection, true)
   }
 }
 
 async function timeIn(connections: Connections): Promise<number> {
+  const statement = 'select (extract(epoch from clock_timestamp()) * 1000)::bigint as now'
+  return Number((await queryOnce<{ now: string }>(connections, statement)).now)
+}
+
+async function queryOnce<Row>(connections: Connections, question: string): Promise<Row> {
   let connection: Connection | null = null
   try {
     connection = await connections.take()
-    const { rows } = await connection.client.query(
-      'select (extract(epoch from clock_timestamp()) * 1000)::bigint as now',
-    )
-    connections.giveBack(connection, true)
-    return Number(rows[0].now)
+    const { rows } = await connection.client.query(question)
+    connections.release(connection, true)
+    return rows[0] as Row
   } catch (error) {
-    if (connection !== null) connections.giveBack(connection, false)
+    if (connection !== null) connections.release(connection, false)
     throw unavailable(error)
   }
 }
 
-/** The schema of the store in a database; only looks. */
+/** Reads the schema of the store in a database. Changes nothing. */
 export async function postgresSchema(url: string): Promise<Schema> {
   const connections = new Connections(url, 1)
   try {
@@ -306,26 +323,36 @@ export async function refuseOld(client: pg.ClientBase): Promise<void> {
   }
 }
 
-/** A table that is there for as long as a copy into the database is not finished. */
+/** A table that exists while a copy into the database is unfinished. */
 export const unfinishedCopy = 'unfinished_copy'
 
 class UnfinishedCopyError extends UnusableStoreError {
   constructor() {
-    super(
-      'the database is a copy that is not finished: run tidemark copy again, until it says that the copy is complete',
-    )
+    super('the database is an unfinished copy: run tidemark copy again until it reports that the copy is complete')
     this.name = 'UnfinishedCopyError'
   }
 }
 
-/** Processes that run already hear of it: what was applied may be the end of their work. */
+/** A server that starts before its database waits for it. A wrong password or name fails at once. */
+async function whenThere<T>(open: () => Promise<T>, url: string, stillAway: OpenOptions['stillAway']): Promise<T> {
+  for (;;) {
+    try {
+      return await open()
+    } catch (error) {
+      if (stillAway === undefined || !isConnectionLost(error)) throw error
+      stillAway(new UnreachableStoreError(url, error as Error))
+    }
+  }
+}
+
+/** Running processes are notified, because an applied migration may end their work. */
 async function bringUpToDate(connections: Connections, notice: string): Promise<readonly string[]> {
   const connection = await withRetries(() => connections.take())
   const { client, db } = connection
   try {
     await refuseOld(client)
     if (await postgresMigrationDialect.hasTable(db, unfinishedCopy)) throw new UnfinishedCopyError()
-    // Looking first takes no lock: most starts find nothing to do.
+    // This check takes no lock: most starts find nothing to apply.
     const found = await readSchema(db, postgresMigrationDialect)
     refuseBeyond(found)
     if (found.newest >= newestMigration) return []
@@ -339,6 +366,6 @@ async function bringUpToDate(connections: Connections, notice: string): Promise<
       throw error
     }
   } finally {
-    connections.giveBack(connection, true)
+    connections.release(connection, true)
   }
 }

@@ -5,7 +5,7 @@ export function postgresBackend(url: string, connectionsMax: number) {
   return {
     name: 'PostgreSQL',
     shared: true,
-    // Nobody knows before it is asked.
+    // It cannot be known without a connection.
     isThere: () => true,
     open: async (options) => (await import('./open-postgres-store.ts')).openPostgresStore(url, connectionsMax, options),
     upkeep: async () => (await import('./postgres-upkeep.ts')).postgresUpkeep(url, connectionsMax),

@@ -4,7 +4,7 @@ import { openCopyTarget } from './copy-target.ts'
 import { examineDatabase } from './examine-database.ts'
 import { postgresSchema } from './open-postgres-store.ts'
 
-/** Of the database at an address. */
+/** Upkeep of the database at an address. */
 export function postgresUpkeep(url: string, connectionsMax: number) {
   return {
     schema: () => postgresSchema(url),
@@ -12,6 +12,6 @@ export function postgresUpkeep(url: string, connectionsMax: number) {
     examine: () => examineDatabase(url, connectionsMax),
     backup: { by: 'own tools', backup: 'pg_dump', restore: 'pg_restore' },
     copySource: null,
-    copyTarget: (asked) => openCopyTarget(url, asked),
+    copyTarget: (request) => openCopyTarget(url, request),
   } as const satisfies Upkeep
 }

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { test } from 'node:test'
-import type { Incidents } from '../../incidents.ts'
+import type { Incidents } from '../../platform/incidents.ts'
 import { SchemaWatch } from './schema-watch.ts'
 
-test('it looks again and again, tells of a look that failed, and keeps to what it saw last until the next', async (t) => {
+test('it checks again and again, reports a failed check, and keeps the last result until the next', async (t) => {
   const looks: (boolean | Error)[] = [false, true, new Error('away'), false]
   const told: string[] = []
   const seen = new EventTarget()
@@ -22,7 +22,7 @@ test('it looks again and again, tells of a look that failed, and keeps to what i
     if (found instanceof Error) throw found
     return found
   }, 1)
-  // The watch keeps no process alive; the test must.
+  // The watch keeps no process alive, so the test must.
   const alive = setInterval(() => {}, 1000)
   t.after(() => {
     clearInterval(alive)

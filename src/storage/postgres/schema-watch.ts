@@ -1,17 +1,17 @@
-import { type Incidents, silentIncidents } from '../../incidents.ts'
+import { type Incidents, silentIncidents } from '../../platform/incidents.ts'
 
-/** It is told, and so looks at once; this is for when the telling was missed. */
+/** A notification triggers a check at once. This interval is for notifications that were missed. */
 const lookEveryMs = 10_000
 
 /**
- * While this process serves a database, one of a newer version may bring that up to date, and by a migration that this
- * one does not know and cannot work with. From then on every call is refused, and the process says that it is not ready.
+ * A process of a newer version may apply a migration that this version does not know and cannot work with. From then on
+ * every call is refused, and this process is not ready.
  */
 export class SchemaWatch {
   #isBeyond = false
   #look: () => Promise<boolean>
   #everyMs: number
-  /** In a command nobody hears of a look that fails: its calls fail too. */
+  /** A command does not report a failed check, because its calls fail too. */
   #incidents: Incidents = silentIncidents
   #timer: NodeJS.Timeout | undefined
 
@@ -20,7 +20,7 @@ export class SchemaWatch {
     this.#everyMs = everyMs
   }
 
-  /** The store has gone beyond what this version can work with. */
+  /** Whether the schema is newer than this version can work with. */
   get isBeyond(): boolean {
     return this.#isBeyond
   }
@@ -34,7 +34,7 @@ export class SchemaWatch {
     this.#incidents = incidents
   }
 
-  /** What was found last stands until it has looked again. */
+  /** The last result stands until the check has ended. */
   look(): void {
     this.#look().then(
       (isBeyond) => {

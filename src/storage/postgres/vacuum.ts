@@ -1,6 +1,6 @@
 import { connectAlone } from './connections.ts'
 
-/** Where something of a document has been. */
+/** The tables that held parts of a document. */
 const tables = [
   'document',
   'document_version',
@@ -17,8 +17,8 @@ const tables = [
 ]
 
 /**
- * Frees the rows that were deleted, in tables and indexes, as far as no transaction elsewhere still sees them. A user who
- * may not is told so by a warning of the database, and its own vacuum does it later.
+ * Frees deleted rows in tables and indexes, except those that a transaction elsewhere still sees. If the user lacks the
+ * permission, the database gives a warning, and autovacuum does it later.
  */
 export async function vacuum(url: string): Promise<void> {
   const client = await connectAlone(url)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { beginMigrating, beginWriting, copyCall, electionCall, lockNumbers } from './write-locks.ts'
 
-// Processes of two versions exclude each other by these numbers: a change here breaks upgrades without a stop.
+// Processes of two versions exclude each other by these numbers: a change here breaks rolling upgrades.
 test('a lock has the same number in every version', () => {
   assert.deepEqual(lockNumbers, {
     access: 0,
@@ -16,6 +16,8 @@ test('a lock has the same number in every version', () => {
     exportSource: 8,
     erasures: 9,
     searchTexts: 10,
+    history: 11,
+    clock: 12,
     tokens: 50,
     migration: 100,
     vectors: 101,
@@ -25,7 +27,7 @@ test('a lock has the same number in every version', () => {
   assert.equal(new Set(Object.values(lockNumbers)).size, Object.keys(lockNumbers).length)
 })
 
-test('what is sent to take them stays the same too', () => {
+test('the statements that take them stay the same too', () => {
   assert.equal(
     beginWriting({ locks: ['live', 'content'] }),
     'begin; select pg_advisory_xact_lock(1952738667, 6); select pg_advisory_xact_lock(1952738667, 2)',
@@ -37,5 +39,7 @@ test('what is sent to take them stays the same too', () => {
   assert.match(beginMigrating, /; select pg_advisory_xact_lock\(1952738667, 100\)$/)
   assert.equal(electionCall('vectors'), 'select pg_try_advisory_lock(1952738667, 101) as taken')
   assert.equal(electionCall('feeding'), 'select pg_try_advisory_lock(1952738667, 103) as taken')
+  assert.equal(electionCall('feeding/12ab34cd'), 'select pg_try_advisory_lock(1952738667, -981737858) as taken')
+  assert.equal(electionCall('building/12ab34cd'), 'select pg_try_advisory_lock(1952738667, -543880785) as taken')
   assert.equal(copyCall, 'select pg_try_advisory_lock(1952738667, 102) as taken')
 })

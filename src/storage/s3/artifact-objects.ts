@@ -1,22 +1,23 @@
 import type { Artifact } from '../../analysis/analysis-store.ts'
 import type { ArtifactFiles } from '../../analysis/artifact-files.ts'
-import { artifactEnding } from '../../data-folder.ts'
-import { TidemarkError } from '../../errors.ts'
-import { isId } from '../../ids.ts'
-import type { S3Address } from '../../s3-address.ts'
+import { type Finding, failure, ok } from '../../operator/examine.ts'
+import { artifactEnding } from '../../platform/data-folder.ts'
+import { TidemarkError } from '../../platform/errors.ts'
+import { isId } from '../../platform/ids.ts'
+import type { S3Address } from '../../settings/s3-address.ts'
 import { Bucket, BucketTrouble, type KeptObject } from './bucket.ts'
 
 const mediaType = 'application/vnd.apache.parquet'
 
-/** Long enough to begin a download; one that is under way goes on. */
+/** Long enough to start a download. A download that has started continues afterwards. */
 const redirectSeconds = 300
 
-/** Written to find out whether anything can be. */
+/** An object that is written to find out whether the bucket can be written. */
 const probe = 'tidemark-can-write-here'
 
 /**
- * Artifacts as objects of a bucket, `ARTIFACT.parquet` below its prefix. Drafts are files of this machine; an object is there
- * when all of it has come, and the draft goes then.
+ * Artifacts as objects of a bucket, `ARTIFACT.parquet` below its prefix. Drafts are files of this machine. An object
+ * appears only when the upload is complete, and the draft is deleted then.
  */
 export function bucketArtifactFiles(
   address: S3Address,
@@ -24,7 +25,7 @@ export function bucketArtifactFiles(
   bucket: Bucket = new Bucket(address),
 ): ArtifactFiles {
   const keyOf = (artifactId: string): string => {
-    // What is not an id never becomes a key.
+    // Only an id becomes a key.
     if (!isId('art', artifactId)) throw new Error('not the id of an artifact')
     return artifactId + artifactEnding
   }
@@ -92,13 +93,16 @@ function isSame(found: KeptObject, { bytes, sha256 }: Pick<Artifact, 'bytes' | '
   return found.bytes === bytes && (found.sha256 === null || found.sha256 === sha256)
 }
 
-/** The object is shorter than what is asked of it. */
+/** Null if the object is shorter than the requested range. */
 function nullIfBeyond(error: unknown): null {
   if (error instanceof BucketTrouble && error.status === 416) return null
   throw error
 }
 
-/** A bucket that cannot be used is no fault of a run, nor of whoever asks for a file: both try again. */
+/**
+ * Reports a bucket that cannot be used as `store_unavailable`: neither a run nor a download is at fault, so both try
+ * again.
+ */
 async function reaching<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -106,5 +110,28 @@ async function reaching<T>(work: () => Promise<T>): Promise<T> {
     if (!(error instanceof BucketTrouble)) throw error
     const message = 'the results of analysis cannot be reached at the moment: try again later, with growing pauses'
     throw new TidemarkError('store_unavailable', message, { retryAfterSeconds: 5, cause: error })
+  }
+}
+
+const advices: Readonly<Record<string, string>> = {
+  NoSuchBucket: 'create the bucket, or name another in TIDEMARK_ARTIFACTS_URL',
+  AccessDenied: 'allow these credentials to list the bucket, and to read, write and delete objects below the prefix',
+  InvalidAccessKeyId: 'set credentials that the server knows (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, or a profile)',
+  SignatureDoesNotMatch: 'set the secret that belongs to the access key (AWS_SECRET_ACCESS_KEY)',
+  CredentialsProviderError:
+    'give it credentials: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, a profile, or a role of the machine',
+  PermanentRedirect: 'name the region of the bucket: ?region=… in TIDEMARK_ARTIFACTS_URL',
+}
+
+/** Checks whether the bucket of artifacts can be used. Writes nothing. */
+export async function examineBucket(address: S3Address): Promise<Finding> {
+  const bucket = new Bucket(address)
+  try {
+    await bucket.look()
+    return ok(`artifacts are kept in ${bucket.name}, which answers`)
+  } catch (error) {
+    if (!(error instanceof BucketTrouble)) throw error
+    const advice = advices[error.reason] ?? 'check the endpoint, the network and the credentials'
+    return failure(`artifacts cannot be kept: ${error.message}`, `${advice}; until then analysis runs wait`)
   }
 }

@@ -11,18 +11,19 @@ import {
   totalBytes,
 } from '../../operator/backup-manifest.ts'
 import type { BackupPlace } from '../../operator/backup-place.ts'
-import type { S3Address } from '../../s3-address.ts'
-import { inScratch } from '../../scratch-folder.ts'
+import { inScratch } from '../../platform/folders.ts'
+import type { S3Address } from '../../settings/s3-address.ts'
 import { Bucket } from './bucket.ts'
 
 const mediaType = 'application/octet-stream'
 
-/** Of some hundred thousand files. */
+/** Enough for the manifest of several hundred thousand files. */
 const manifestBytesMax = 64 * 2 ** 20
 
 /**
- * Backups in a bucket: `NAME/manifest.json` and beside it the files that it names. The manifest is the last that comes and the
- * first that goes: what has none is no backup. One is made, and one is opened, in a scratch folder of this machine.
+ * Backups in a bucket: `NAME/manifest.json`, and beside it the files that it names. The manifest is written last and
+ * removed first, so a name without a manifest is no backup. Backups are made and opened in a scratch folder of this
+ * machine.
  */
 export function bucketOfBackups(address: S3Address, bucket: Bucket = new Bucket(address)): BackupPlace {
   const manifestKey = (name: string): string => `${name}/${manifestFile}`
@@ -43,7 +44,7 @@ export function bucketOfBackups(address: S3Address, bucket: Bucket = new Bucket(
 
     receive: (make, report) =>
       inScratch(async (scratch) => {
-        // Before the work of making one.
+        // Checks the bucket before the work of making a backup.
         await bucket.look()
         const made = await make(scratch)
         const { folder, manifest } = made
@@ -68,7 +69,7 @@ export function bucketOfBackups(address: S3Address, bucket: Bucket = new Bucket(
           if (found === null) return null
           if (found.bytes > bytesMax) {
             found.content.destroy()
-            throw new BackupError(`the backup is damaged: ${path} is larger than it was; use another one`)
+            throw new BackupError(`the backup is damaged: ${path} is larger than its manifest says; use another one`)
           }
           return found.content
         }
@@ -81,7 +82,7 @@ export function bucketOfBackups(address: S3Address, bucket: Bucket = new Bucket(
         for (const { path, bytes } of manifest.files) {
           await mkdir(dirname(join(folder, path)), { recursive: true })
           const content = await fetch(path, bytes)
-          // Whoever checks the backup says what is missing.
+          // A missing file is skipped here. The check of the backup reports it.
           if (content !== null) await pipeline(content, createWriteStream(join(folder, path), { mode: 0o600 }))
           done += bytes
           report({ step: 'fetching the backup', done, total })

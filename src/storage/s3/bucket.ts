@@ -2,16 +2,16 @@ import { createHash } from 'node:crypto'
 import { open } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
 import type { S3Client, S3ServiceException } from '@aws-sdk/client-s3'
-import { UnavailableError } from '../../errors.ts'
 import { withDeadline } from '../../outbound/with-deadline.ts'
-import type { S3Address } from '../../s3-address.ts'
+import { UnavailableError } from '../../platform/errors.ts'
+import type { S3Address } from '../../settings/s3-address.ts'
 import { patient } from './patient-stream.ts'
 
-/** The bucket refused a call, or was not there. `message` names no secret and no signed address. */
+/** The bucket refused a call, or could not be reached. `message` contains no secret and no signed address. */
 export class BucketTrouble extends UnavailableError {
-  /** 0 where there was no answer. */
+  /** The HTTP status; 0 if there was no answer. */
   readonly status: number
-  /** What the server calls it, such as `NoSuchBucket` or `AccessDenied`. */
+  /** The server's error name, such as `NoSuchBucket` or `AccessDenied`. */
   readonly reason: string
 
   constructor(message: string, status: number, reason: string) {
@@ -22,18 +22,18 @@ export class BucketTrouble extends UnavailableError {
 }
 
 export interface FileToKeep {
-  /** On this machine. */
+  /** The path on this machine. */
   readonly path: string
   readonly bytes: number
-  /** In hex. A file that is another by now is not kept. */
+  /** In hex. A file whose digest has changed meanwhile is not kept. */
   readonly sha256: string
   readonly mediaType: string
 }
 
-/** An object as it is there. */
+/** An object in the bucket. */
 export interface KeptObject {
   readonly bytes: number
-  /** As it was said when it was kept; null where nothing was said, as by other tools. */
+  /** The digest that was sent with the upload; null if none was, for example by other tools. */
   readonly sha256: string | null
 }
 
@@ -48,33 +48,35 @@ interface Upload {
   readonly touchedAt: number
 }
 
-/** The time of one call, its repetitions together. */
+/** The time limit of one call, including its retries. */
 const callMs = 15_000
-/** Of one call that carries a part of a file. */
+/** The time limit of one call that carries a part of a file. */
 const partMs = 120_000
-/** For the next bytes of a file, while somebody waits for them. */
+/** The time limit for the next bytes of a file, while somebody waits for them. */
 const stallMs = 30_000
 const attempts = 3
-/** What is sent at once, and held in memory meanwhile; more where a file would have more parts than a bucket takes. */
+/**
+ * Sent at once, and held in memory meanwhile. Larger for a file that would otherwise have more than `partsMax` parts.
+ */
 const partBytes = 8 * 2 ** 20
 const partsMax = 9000
 
 export interface BucketOptions {
   readonly partBytes?: number
-  /** Found by the usual chain when absent: environment, profile, role of the machine. */
+  /** If absent, the library looks in the usual order: environment, profile, role of the machine. */
   readonly credentials?: { readonly accessKeyId: string; readonly secretAccessKey: string }
 }
 
 /**
- * A place in a bucket of an S3 server. Keys are below its prefix. Every call ends within a time, and whatever goes wrong
- * with the server is a `BucketTrouble`. The library (40 MB of memory) is loaded for the first call.
+ * A prefix in a bucket of an S3 server; keys are relative to it. Every call has a time limit, and every failure of the
+ * server is a `BucketTrouble`. The library takes 40 MB of memory, so it is loaded for the first call.
  */
 export class Bucket {
   readonly #address: S3Address
   readonly #options: BucketOptions
   #client: Promise<S3Client> | null = null
   #signer: S3Client | null = null
-  /** For people. */
+  /** The name of the bucket in messages. */
   readonly name: string
 
   constructor(address: S3Address, options: BucketOptions = {}) {
@@ -85,7 +87,7 @@ export class Bucket {
     this.name = `s3://${bucket}${prefix === '' ? '' : `/${prefix}`}${at}`
   }
 
-  /** Whether it can be read and listed; throws where it cannot. */
+  /** Checks that the bucket can be read and listed. Throws if not. */
   async look(): Promise<void> {
     const { ListObjectsV2Command } = await library()
     await this.#call(callMs, (client, abortSignal) =>
@@ -93,7 +95,7 @@ export class Bucket {
     )
   }
 
-  /** Keeps a small text. */
+  /** Writes a small text. */
   async putText(key: string, text: string): Promise<void> {
     const { PutObjectCommand } = await library()
     await this.#call(callMs, (client, abortSignal) =>
@@ -101,7 +103,7 @@ export class Bucket {
     )
   }
 
-  /** Keeps a file under a key: whole, and as it was said to be, or not at all. */
+  /** Writes a file under a key: complete and with the expected digest, or not at all. */
   async put(key: string, file: FileToKeep, sent: (bytes: number) => void = () => {}): Promise<void> {
     const size = Math.max(this.#options.partBytes ?? partBytes, Math.ceil(file.bytes / partsMax))
     const about = { ...this.#at(key), ContentType: file.mediaType, Metadata: { sha256: file.sha256 } }
@@ -145,13 +147,13 @@ export class Bucket {
         client.send(new CompleteMultipartUploadCommand({ ...whole, MultipartUpload: { Parts } }), { abortSignal }),
       )
     } catch (error) {
-      // What cannot be taken back now is found by `abortUploads` later.
+      // If the upload cannot be aborted now, `abortUploads` finds it later.
       await this.#abort(Key, UploadId!).catch(() => {})
       throw error
     }
   }
 
-  /** Null where there is no such object. */
+  /** Null if there is no such object. */
   async head(key: string): Promise<KeptObject | null> {
     const { HeadObjectCommand } = await library()
     const found = await this.#ifThere((client, abortSignal) =>
@@ -161,8 +163,8 @@ export class Bucket {
   }
 
   /**
-   * The bytes from `start` up to and including `end`, which must be bytes that it has; all of them where no range is given.
-   * Null where there is no such object.
+   * The bytes from `start` up to and including `end`, which must be within the object; all bytes without a range. Null
+   * if there is no such object.
    */
   async get(
     key: string,
@@ -187,14 +189,14 @@ export class Bucket {
     await this.#ifThere((client, abortSignal) => client.send(new DeleteObjectCommand(this.#at(key)), { abortSignal }))
   }
 
-  /** Everything whose key begins so. */
+  /** Every object whose key starts with this prefix. */
   async *list(beginning: string): AsyncGenerator<ListedObject> {
     const { ListObjectsV2Command } = await library()
     let ContinuationToken: string | undefined
     do {
-      const asked = { ...this.#bucket, Prefix: this.#key(beginning), ...given({ ContinuationToken }) }
+      const request = { ...this.#bucket, Prefix: this.#key(beginning), ...given({ ContinuationToken }) }
       const page = await this.#call(callMs, (client, abortSignal) =>
-        client.send(new ListObjectsV2Command(asked), { abortSignal }),
+        client.send(new ListObjectsV2Command(request), { abortSignal }),
       )
       for (const { Key, LastModified } of page.Contents ?? []) {
         yield { key: this.#ownKey(Key!), changedAt: LastModified?.getTime() ?? Date.now() }
@@ -203,15 +205,15 @@ export class Bucket {
     } while (ContinuationToken !== undefined)
   }
 
-  /** What stands directly in it, as folders would. */
+  /** The names directly below the prefix, like folders. */
   async folders(): Promise<readonly string[]> {
     const { ListObjectsV2Command } = await library()
     const names: string[] = []
     let ContinuationToken: string | undefined
     do {
-      const asked = { ...this.#bucket, Prefix: this.#key(''), Delimiter: '/', ...given({ ContinuationToken }) }
+      const request = { ...this.#bucket, Prefix: this.#key(''), Delimiter: '/', ...given({ ContinuationToken }) }
       const page = await this.#call(callMs, (client, abortSignal) =>
-        client.send(new ListObjectsV2Command(asked), { abortSignal }),
+        client.send(new ListObjectsV2Command(request), { abortSignal }),
       )
       for (const { Prefix } of page.CommonPrefixes ?? []) names.push(this.#ownKey(Prefix!).slice(0, -1))
       ContinuationToken = page.NextContinuationToken
@@ -219,16 +221,16 @@ export class Bucket {
     return names
   }
 
-  /** Files that were begun to be kept, in parts, and are not there yet: somebody is at it, or has died. */
+  /** Uploads in parts that have started and are not complete. They are still running, or their process has ended. */
   async unfinished(beginning: string): Promise<readonly Upload[]> {
     const { ListMultipartUploadsCommand } = await library()
     const uploads: Upload[] = []
     let KeyMarker: string | undefined
     let UploadIdMarker: string | undefined
     do {
-      const asked = { ...this.#bucket, Prefix: this.#key(beginning), ...given({ KeyMarker, UploadIdMarker }) }
+      const request = { ...this.#bucket, Prefix: this.#key(beginning), ...given({ KeyMarker, UploadIdMarker }) }
       const page = await this.#call(callMs, (client, abortSignal) =>
-        client.send(new ListMultipartUploadsCommand(asked), { abortSignal }),
+        client.send(new ListMultipartUploadsCommand(request), { abortSignal }),
       )
       for (const { Key, UploadId, Initiated } of page.Uploads ?? []) {
         const lastPart = await this.#lastPart(Key!, UploadId!)
@@ -241,15 +243,15 @@ export class Bucket {
     return uploads
   }
 
-  /** When the last part came; 0 where none has. */
+  /** When the last part arrived, in milliseconds; 0 if none has. */
   async #lastPart(Key: string, UploadId: string): Promise<number> {
     const { ListPartsCommand } = await library()
     let last = 0
     let PartNumberMarker: string | undefined
     do {
-      const asked = { Bucket: this.#address.bucket, Key, UploadId, ...given({ PartNumberMarker }) }
+      const request = { Bucket: this.#address.bucket, Key, UploadId, ...given({ PartNumberMarker }) }
       const page = await this.#ifThere((client, abortSignal) =>
-        client.send(new ListPartsCommand(asked), { abortSignal }),
+        client.send(new ListPartsCommand(request), { abortSignal }),
       )
       for (const { LastModified } of page?.Parts ?? []) last = Math.max(last, LastModified?.getTime() ?? 0)
       PartNumberMarker = page?.IsTruncated === true ? page.NextPartNumberMarker : undefined
@@ -257,7 +259,7 @@ export class Bucket {
     return last
   }
 
-  /** Frees what parts of files have taken that will never be whole. */
+  /** Frees the space of upload parts that will never become a file. */
   async abortUploads(beginning: string, untouchedSince: number = Number.POSITIVE_INFINITY): Promise<void> {
     for (const { key, uploadId, touchedAt } of await this.unfinished(beginning)) {
       if (touchedAt < untouchedSince) await this.#abort(this.#key(key), uploadId)
@@ -270,7 +272,10 @@ export class Bucket {
     await this.#ifThere((client, abortSignal) => client.send(new AbortMultipartUploadCommand(upload), { abortSignal }))
   }
 
-  /** An address by which anybody can read the object for some seconds, without credentials; `endpoint` is as its readers know it. */
+  /**
+   * An address at which anybody can read the object for some seconds, without credentials. `endpoint` is the address of
+   * the server as readers know it.
+   */
   async presign(key: string, { endpoint, seconds, fileName, mediaType }: PresignOptions): Promise<string> {
     const [{ GetObjectCommand, S3Client }, { getSignedUrl }] = await Promise.all([
       library(),
@@ -287,7 +292,7 @@ export class Bucket {
         ...clientOptions(this.#address),
         ...(endpoint === '' ? {} : { endpoint }),
         ...{ credentials, region },
-        // What is read has no sum of what is sent.
+        // A signed address for reading has no request body, so it needs no checksum.
         requestChecksumCalculation: 'WHEN_REQUIRED',
       })
       return getSignedUrl(this.#signer, command, { expiresIn: seconds })
@@ -311,13 +316,13 @@ export class Bucket {
     return key.slice(this.#key('').length)
   }
 
-  /** Null where what the call is about is not there, and the bucket is. */
+  /** Null if the object of the call does not exist, but the bucket does. */
   async #ifThere<T>(send: (client: S3Client, signal: AbortSignal) => Promise<T>): Promise<T | null> {
     try {
       return await this.#call(callMs, send)
     } catch (error) {
       if (!(error instanceof BucketTrouble) || error.status !== 404 || error.reason === 'NoSuchBucket') throw error
-      // The answer to HEAD has no body, and so does not say what is missing.
+      // The answer to HEAD has no body, so it does not say whether the object or the bucket is missing.
       if (error.reason === 'NotFound') await this.look()
       return null
     }
@@ -352,7 +357,7 @@ export class Bucket {
     const { name, $metadata, code } = error as S3ServiceException & NodeJS.ErrnoException
     const status = $metadata?.httpStatusCode ?? 0
     if (status > 0) return new BucketTrouble(`${this.name} answered ${status} ${name}`, status, name)
-    // No answer: of the network, of the chain of credentials, of a region that nobody names. Their messages hold no secrets.
+    // No answer, because of the network, the credentials or an unknown region. These messages contain no secrets.
     const isOurs = ['TypeError', 'RangeError', 'ReferenceError', 'AssertionError'].includes(name)
     return isOurs
       ? error
@@ -361,12 +366,12 @@ export class Bucket {
 
   #brokenOff(cause: unknown): Error {
     const why = cause instanceof Error ? cause.message : String(cause)
-    return new BucketTrouble(`${this.name} broke off in the middle of a file: ${why}`, 0, 'broken off')
+    return new BucketTrouble(`${this.name} ended the connection in the middle of a file: ${why}`, 0, 'broken off')
   }
 }
 
 export interface PresignOptions {
-  /** Empty for that of the bucket itself. */
+  /** Empty for the bucket's own endpoint. */
   readonly endpoint: string
   readonly seconds: number
   readonly fileName: string
@@ -380,19 +385,19 @@ const clientOptions = ({ endpoint, region, pathStyle }: S3Address) => ({
   ...(region === null ? (endpoint === null ? {} : { region: 'us-east-1' }) : { region }),
   forcePathStyle: pathStyle,
   maxAttempts: attempts,
-  // Of what is read the digest is known, and compared by whoever needs it.
+  // Readers that need to check a file compare its known digest.
   responseChecksumValidation: 'WHEN_REQUIRED' as const,
   requestHandler: { connectionTimeout: 3000 },
 })
 
-/** Without what is undefined. */
+/** Leaves out undefined values. */
 function given<T extends Record<string, string | undefined>>(fields: T): { [K in keyof T]?: string } {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
     [K in keyof T]?: string
   }
 }
 
-/** A file in portions, the last of which is only given where all of it was what it should be. */
+/** Reads a file in portions. Yields the last one only if the whole file has the expected size and digest. */
 async function* portionsOf(
   handle: Awaited<ReturnType<typeof open>>,
   size: number,
@@ -416,4 +421,4 @@ async function* portionsOf(
   } while (read < bytes)
 }
 
-const changed = () => new Error('the file is no longer what it was when it was written')
+const changed = () => new Error('the file has changed since it was written')

@@ -1,11 +1,14 @@
 import { Readable } from 'node:stream'
 
-/** The same bytes. Whoever waits for the next ones for too long, or sees them break off, gets the error that `broken` makes. */
+/**
+ * Passes the bytes of `source` on. If the next bytes take longer than `stallMs`, or the source fails, the reader gets
+ * the error that `broken` makes.
+ */
 export function patient(source: Readable, stallMs: number, broken: (cause: unknown) => Error): Readable {
   async function* pieces(): AsyncGenerator<Buffer> {
     const reading = source[Symbol.asyncIterator]()
     for (;;) {
-      // A reader that takes its time is no stall of the source.
+      // Only the time of the source counts, so a slow reader is no stall.
       const { value, done } = await withinTime(reading.next(), stallMs).catch((error: unknown) => {
         throw broken(error)
       })
@@ -13,7 +16,7 @@ export function patient(source: Readable, stallMs: number, broken: (cause: unkno
       yield value as Buffer
     }
   }
-  // Also where nobody has read anything, and nothing of the generator was ever run.
+  // Closes the source even if nobody has read anything, when the generator has never run.
   return Readable.from(pieces(), { objectMode: false }).once('close', () => source.destroy())
 }
 

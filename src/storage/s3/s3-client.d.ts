@@ -1,7 +1,4 @@
-/**
- * What is used of the library. Its own types describe the hundred calls that there are, with all that each can be asked and
- * answer; these are the few that are made here.
- */
+/** Types of the calls that are used here. The library's own types describe some hundred calls with all their fields. */
 declare module '@aws-sdk/client-s3' {
   interface Credentials {
     readonly accessKeyId: string
@@ -21,7 +18,7 @@ declare module '@aws-sdk/client-s3' {
 
   class S3Client {
     constructor(options: S3ClientOptions)
-    /** As the usual chain finds them. */
+    /** As the library found them. */
     readonly config: {
       readonly credentials: () => Promise<Credentials>
       readonly region: () => Promise<string>
@@ -34,9 +31,9 @@ declare module '@aws-sdk/client-s3' {
     readonly $metadata?: { readonly httpStatusCode?: number }
   }
 
-  class Command<Asked, Answer> {
-    constructor(asked: Asked)
-    /** Never there: it holds the type of the answer. */
+  class Command<Input, Answer> {
+    constructor(input: Input)
+    /** Never set: it only carries the type of the answer. */
     readonly answers?: Answer
   }
 

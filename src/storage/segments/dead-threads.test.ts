@@ -7,7 +7,7 @@ import { IndexUnderTest, ids, put } from '../../../test/contracts/index-under-te
 import { PoolEvents } from '../../../test/support/pool-events.ts'
 import { startedThreads, threadsNamed } from '../../../test/support/started-threads.ts'
 import { until } from '../../../test/support/until.ts'
-import type { SearchIndex } from '../../search/search-index.ts'
+import type { SearchIndex } from '../../indexing/fed-index.ts'
 import { openSegmentsIndex, type SegmentsIndexOptions } from './segments-index.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'dead-threads-'))
@@ -46,7 +46,7 @@ test('one search thread of four ends: every search is answered all the same, and
     await searchThreads()[0]!.terminate()
     for (let i = 0; i < 100; i++) assert.deepEqual(await found(index, it), ['a', 'b'])
     await events.serving('search-threads', 4)
-    assert.deepEqual(events.deaths, ['search-threads'])
+    assert.deepEqual(events.exits, ['search-threads'])
     assert.deepEqual(events.replacements, ['search-threads'])
     assert.equal(searchThreads().length, 4)
     assert.deepEqual((await index.health()).warnings, [])
@@ -63,7 +63,7 @@ test('a search thread that comes later knows all segments and every change after
       expected.push(kept, changed)
       if (round % 2 === 0) await searchThreads()[0]!.terminate()
       assert.deepEqual(await found(index, it), expected.toSorted())
-      // A new kind of document, one that goes, and a vector after its text.
+      // A new kind of document, a deletion, and a vector after its text.
       const columns = { language: `l${round}` }
       await it.apply(put(changed, ['ebb', 'tide'], { columns, version: `${changed} v2` }))
       await it.apply({ kind: 'retire_document', documentId: expected.shift()! })
@@ -91,15 +91,16 @@ test('what a search thread had pinned when it died is freed', async () => {
     for (let round = 1; cutShort < 3 && round < 100; round++) {
       await found(index, it)
       const search = index.keyword(it.request(words))
-      // Into the middle of it, sooner or later in it.
+      // Ends the thread at a different point of the change in each round.
       for (let turn = 0; turn < round % 10; turn++) await new Promise((resolve) => setImmediate(resolve))
       await searchThreads()[0]!.terminate()
       if ((await search).outcome !== 'unavailable') continue
       cutShort++
-      // The segments that it was in leave the list, before the thread that follows it begins to search.
+      // The old segments leave the list before the successor of the thread begins to search.
       await it.apply(...documents)
       await index.checkpoint()
-      // The successor may be in the old list for a moment, as it catches up; what the dead one held would stay for good.
+      // The successor may use the old list for a moment while it catches up; memory that the ended thread had pinned
+      // would never be freed.
       await until('its memory is freed', async () => {
         const { toBeFreed, tokens } = (await index.health()).parts
         return toBeFreed! < tokens! / 10
@@ -118,7 +119,7 @@ test('while no search thread is left the index is not searchable, says so, and c
     await ended
     const health = await index.health()
     assert.equal(health.searchable, false)
-    assert.match(health.warnings.join(), /search-threads: 1 of 1 died/)
+    assert.match(health.warnings.join(), /search-threads: 1 of 1 exited/)
     assert.deepEqual(await found(index, it), ['a'])
     const after = await index.health()
     assert.deepEqual([after.searchable, after.warnings], [true, []])

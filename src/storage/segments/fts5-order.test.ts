@@ -20,9 +20,9 @@ const text = (maxLength: number) =>
     .map((drawn) => drawn.join(' '))
 
 /**
- * FTS5's bm25 with the same weights. Its idf is ln((N - n + 0.5) / (n + 0.5)), floored just above zero, ours is
- * ln(1 + ...): one term or one phrase alone is ordered the same by both, and so are several terms that occur equally
- * often. Those are what is compared.
+ * FTS5's bm25 with the same weights. Its idf is ln((N - n + 0.5) / (n + 0.5)), floored just above zero, ours is ln(1 +
+ * ...). Both give the same order for one term or one phrase alone, and for several terms that are equally frequent. The
+ * test compares these.
  */
 test('order is that of FTS5 on the same words', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'segments-'))
@@ -59,7 +59,7 @@ test('order is that of FTS5 on the same words', async () => {
           assert.deepEqual(page.hits.map((hit) => hit.documentId).sort(), [...scores.keys()].sort())
           const ordered = page.hits.map((hit) => scores.get(hit.documentId)!)
           ordered.forEach((score, i) => {
-            // With a floored idf FTS5's scores are of the order of 1e-6: compare in proportion.
+            // With a floored idf FTS5's scores are around 1e-6, so they are compared in proportion.
             if (i > 0) assert.ok(score <= ordered[i - 1]! * (1 + 1e-9), `${ours}: ${ordered}`)
           })
           compared += ordered.length

@@ -7,20 +7,13 @@ import fc from 'fast-check'
 import { InProcessSegments } from '../../../test/contracts/in-process-segments.ts'
 import * as random from '../../../test/contracts/random-changes.ts'
 import { readableFields, type Scope, type ScopeEntry } from '../../access/scope.ts'
+import type { IndexChange, PutVersion, SearchIndex } from '../../indexing/fed-index.ts'
 import { facetFields } from '../../search/facets.ts'
-import {
-  type IndexChange,
-  type IndexedColumns,
-  type KeywordRequest,
-  noFilters,
-  type PutVersion,
-  type SearchIndex,
-  type VersionColumns,
-} from '../../search/search-index.ts'
+import { type IndexedColumns, type KeywordRequest, noFilters, type VersionColumns } from '../../search/search-index.ts'
 
 /**
- * Two indexes that hold the same as far as a scope may search, and in everything else whatever chance gives each of them,
- * in whatever layout: their answers are the same to the last byte.
+ * Two indexes with the same content as far as a scope may search, and random other content in a random layout: their
+ * answers are equal to the last byte.
  */
 const timeoutMs = 60_000
 
@@ -33,13 +26,13 @@ const chunks = fc.array(fc.record({ body: random.body, vectors: fc.array(random.
 const text = fc.record({ title: random.field, chunks })
 type Text = typeof text extends fc.Arbitrary<infer T> ? T : never
 
-/** What each index has for itself of one document. */
+/** The content that differs between the indexes, for one document. */
 const ownDocument = fc.record({
   text,
-  /** For documents out of sight. */
+  /** For documents outside the scope. */
   present: fc.boolean(),
   columns: random.columns,
-  /** Put as the same version before the one that stays. */
+  /** Put as the same version before the final one. */
   replaced: fc.option(text),
   olderBefore: fc.option(text),
   olderAfter: fc.option(text),
@@ -54,7 +47,7 @@ const document = fc.record({
 })
 type Document = typeof document extends fc.Arbitrary<infer T> ? T : never
 
-/** What happens to an index besides. */
+/** Other changes that happen to an index. */
 const history = fc.record({
   strangers: fc.array(fc.record({ columns: random.columns, text }), { maxLength: 6 }),
   passing: fc.array(fc.record({ columns: random.columns, text }), { maxLength: 6 }),
@@ -65,7 +58,7 @@ const history = fc.record({
 })
 type History = typeof history extends fc.Arbitrary<infer T> ? T : never
 
-/** Most of it restricted in one thing or two, so that of every kind some is in sight and some is not. */
+/** Usually restricted in one or two ways, so that each kind has visible and hidden content. */
 const scope: fc.Arbitrary<Scope> = fc
   .array(
     fc.record({
@@ -112,7 +105,7 @@ const seesNothing = (scope: Scope, columns: VersionColumns) => {
   return !title && !body
 }
 
-/** The changes that bring one document into one of the indexes. */
+/** The changes that add one document to one of the indexes. */
 function changesOf(
   scope: Scope,
   { columns, text, firstChunk, ...sides }: Document,
@@ -190,7 +183,7 @@ async function answers(index: SearchIndex, scope: Scope, { query, filters, vecto
   const after = first.outcome === 'found' ? first.next : null
   const documentIds = ['doc0', 'doc1', 'doc2', 'doc3', 'doc0p', 'doc0s']
   const facets = { of: [...facetFields, { published_at: 'day' as const }], limit: 3 }
-  /** Values are told of documents of which no text is open, too: of those nothing is hidden here. */
+  /** Lists of values also count documents without any open text: nothing is hidden of those here. */
   const open = { entries: scope.entries.filter(({ fields }) => fields.includes('title') || fields.includes('body')) }
   const listing = { scope: open, field: 'topics', prefix: '', after: null, limit: 3, timeoutMs } as const
   const near = random.profiles.map(({ profileId, dimensions }) => ({ profileId, vector: vector.slice(0, dimensions) }))
@@ -198,15 +191,14 @@ async function answers(index: SearchIndex, scope: Scope, { query, filters, vecto
     await index.keyword(request),
     first,
     await index.keyword({ ...request, limit: 2, after }),
-    await index.score({ documentIds, query, vector: near[0]!, scope, filters, timeoutMs }),
+    await index.score({ documentIds, query, vectors: [{ ...near[0]!, filters }], scope, filters, timeoutMs }),
     await Promise.all(near.map((one) => index.vector({ ...one, scope, filters, topK: 5, timeoutMs }))),
-    await index.count({ scope, filters, timeoutMs }),
     await index.keyword({ ...request, order: '-score', facets, limit: 3 }),
     await index.values(listing),
   ])
 }
 
-/** Every word and a phrase: whatever is in sight has a score, in which every count has a say. */
+/** Every word and a phrase: everything visible has a score, and every count affects it. */
 const common: Ask = {
   query: {
     clauses: [
@@ -219,55 +211,53 @@ const common: Ask = {
   vector: Array.from({ length: 130 }, (_, i) => (i % 5) - 2),
 }
 
-/** What the runs met, over both tests: a few of them meet little of one kind by chance. */
+/** The cases that the runs have covered. */
 const met = { hidden: 0, title: 0, body: 0, matches: 0, merges: 0 }
 
-for (const kernel of ['simd', 'plain'] as const) {
-  test(`content that a scope may not search changes no byte of an answer (simd beside ${kernel})`, async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'segments-'))
-    const layout = { sealChunks: 6, segmentChunks: 24 }
-    const mine = new InProcessSegments({ path: join(folder, 'mine.db'), ...layout })
-    const yours = new InProcessSegments({ path: join(folder, 'yours.db'), ...layout, kernel })
-    try {
-      await fc.assert(
-        fc.asyncProperty(
-          fc.array(document, { minLength: 2, maxLength: 10 }),
-          fc.oneof(random.scope, scope, scope),
-          fc.tuple(history, history),
-          fc.array(ask, { maxLength: 2 }),
-          fc.array(fc.nat(9), { maxLength: 4 }),
-          async (documents, scope, [myHistory, yourHistory], asks, gone) => {
-            const feeds = [
-              await fill(mine, scope, documents, 'mine', myHistory),
-              await fill(yours, scope, documents, 'yours', yourHistory),
-            ]
-            const compare = async () => {
-              for (const one of [common, ...asks]) {
-                const answered = await answers(mine, scope, one)
-                assert.equal(await answers(yours, scope, one), answered)
-                met.matches += answered.match(/"score":/g)?.length ?? 0
-              }
+test('content that a scope may not search changes no byte of an answer', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'segments-'))
+  const layout = { sealChunks: 6, segmentChunks: 24 }
+  const mine = new InProcessSegments({ path: join(folder, 'mine.db'), ...layout })
+  const yours = new InProcessSegments({ path: join(folder, 'yours.db'), ...layout })
+  try {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(document, { minLength: 2, maxLength: 10 }),
+        fc.oneof(random.scope, scope, scope),
+        fc.tuple(history, history),
+        fc.array(ask, { maxLength: 2 }),
+        fc.array(fc.nat(9), { maxLength: 4 }),
+        async (documents, scope, [myHistory, yourHistory], asks, gone) => {
+          const feeds = [
+            await fill(mine, scope, documents, 'mine', myHistory),
+            await fill(yours, scope, documents, 'yours', yourHistory),
+          ]
+          const compare = async () => {
+            for (const one of [common, ...asks]) {
+              const answered = await answers(mine, scope, one)
+              assert.equal(await answers(yours, scope, one), answered)
+              met.matches += answered.match(/"score":/g)?.length ?? 0
             }
-            await compare()
-            for (const feed of feeds) await feed.apply(gone.map((i) => retired(`doc${i}`)))
-            await compare()
-            for (const { columns } of documents) {
-              const { title, body } = sees(scope, columns)
-              if (!title && !body) met.hidden++
-              else if (!body) met.title++
-              else if (!title) met.body++
-            }
-          },
-        ),
-        { numRuns: kernel === 'simd' ? 40 : 20 },
-      )
-      met.merges += mine.merges + yours.merges
-    } finally {
-      await Promise.all([mine.close(), yours.close()])
-      rmSync(folder, { recursive: true, force: true })
-    }
-  })
-}
+          }
+          await compare()
+          for (const feed of feeds) await feed.apply(gone.map((i) => retired(`doc${i}`)))
+          await compare()
+          for (const { columns } of documents) {
+            const { title, body } = sees(scope, columns)
+            if (!title && !body) met.hidden++
+            else if (!body) met.title++
+            else if (!title) met.body++
+          }
+        },
+      ),
+      { numRuns: 60 },
+    )
+    met.merges += mine.merges + yours.merges
+  } finally {
+    await Promise.all([mine.close(), yours.close()])
+    rmSync(folder, { recursive: true, force: true })
+  }
+})
 
 test('the runs met content of every kind', () => {
   for (const [what, times] of Object.entries(met)) assert.ok(times > 0, `they should have met ${what}`)

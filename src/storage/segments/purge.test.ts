@@ -6,13 +6,14 @@ import { after, test } from 'node:test'
 import fc from 'fast-check'
 import { InProcessSegments } from '../../../test/contracts/in-process-segments.ts'
 import { columns, everything, fieldOf, queryOf } from '../../../test/contracts/index-under-test.ts'
-import { type IndexChange, noFilters, type SearchIndex } from '../../search/search-index.ts'
+import type { IndexChange, SearchIndex } from '../../indexing/fed-index.ts'
+import { noFilters } from '../../search/search-index.ts'
 import { openSegmentsIndex } from './segments-index.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'segments-purge-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
 
-/** Words that stand in this text of this document alone: in title, body, author and tags. */
+/** Words that occur only in this text of this document: in title, body, author and tags. */
 const markOf = (document: number, text: number): string => `marked-${document}-${text}-in-forty-bytes-of-text`
 
 function put(document: number, text: number): IndexChange {
@@ -41,7 +42,7 @@ const found = async (index: SearchIndex, word: string): Promise<string[]> => {
   return page.hits.map(({ documentId }) => documentId).sort()
 }
 
-/** Every byte that the index keeps on disk. */
+/** Every byte that the index has on disk. */
 const kept = (path: string): string =>
   readdirSync(folder)
     .map((name) => join(folder, name))
@@ -63,7 +64,7 @@ test('after a purge nothing on disk has a word of what was retired, and all else
     fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), async (steps) => {
       const path = join(folder, `walk-${run++}.db`)
       const index = new InProcessSegments({ path, sealChunks: 4, segmentChunks: 8 })
-      /** The texts of every document that is there, and those of all that ever were. */
+      /** The texts of all existing documents, and those of all that ever existed. */
       const there = new Map<number, number[]>()
       const ever = new Set<string>()
       let position = 0
@@ -85,7 +86,7 @@ test('after a purge nothing on disk has a word of what was retired, and all else
       try {
         for (const one of [...steps, { purge: true }]) {
           if ('put' in one) {
-            // The same text comes back now and then: its words had been forgotten.
+            // The same text returns now and then, after its words were forgotten.
             const again = text % 5 === 4 ? 0 : ++text
             await index.apply({ position: ++position, changes: [put(one.put, again)] })
             const texts = there.get(one.put) ?? []
@@ -149,7 +150,7 @@ test('a file from before deletions were overwritten keeps nothing either', async
   assert.equal(overwritten, true)
   const text = JSON.stringify(before)
   db.prepare('update state set data = ?, crc = ?').run(text, crc32(text))
-  // Left behind in a page that is free, as a merge did it then.
+  // Left behind in a free page, as merges did then.
   db.exec(
     `pragma secure_delete = off; create table gone(data text); insert into gone values ('${markOf(3, 0)}-gone'); drop table gone`,
   )

@@ -17,6 +17,7 @@ import { createInterface } from 'node:readline'
 import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { put } from '../../../test/contracts/index-under-test.ts'
+import { removeStoppedRebuild, removeUnusedIndex } from './file/index-files.ts'
 import { SegmentsHome } from './segments-home.ts'
 import { openSegmentsIndex } from './segments-index.ts'
 
@@ -42,7 +43,7 @@ async function position(dataDir: string, rules?: string): Promise<number> {
 }
 
 test('a file that no pointer names is never opened, whatever its number', async () => {
-  // As a version left it that kept no pointer for what is being built.
+  // The files of a version that had no pointer for the index that is being built.
   const upgraded = freshFolder()
   writeFileSync(join(upgraded, 'search.current'), JSON.stringify({ generation: 1, rules: 'old' }))
   await fill(join(upgraded, 'search-2.sqlite'))
@@ -105,7 +106,7 @@ test('an index that is served is left to those who serve it, by other rules or o
 test("a rebuilt index that the server may not write is not taken, and what root hands over is the folder owner's", async (t) => {
   const dataDir = freshFolder()
   const nobody = 65534
-  // Whoever may write anything serves as somebody who may not.
+  // Root may write anything, so the test serves as a user who may not.
   const user = process.getuid!() === 0 ? { uid: nobody, gid: nobody } : {}
   if ('uid' in user) {
     chmodSync(folder, 0o755)
@@ -150,7 +151,7 @@ test('when everything of the index was removed under a server, one that is rebui
   } finally {
     await served.close()
   }
-  // The old one, which goes last, takes nothing of the new one along.
+  // The old index, which is closed last, removes nothing of the new one.
   assert.equal(await position(dataDir), 5)
 })
 
@@ -159,7 +160,7 @@ test('an index file that cannot be opened is named, with what to do; a folder of
   await position(dataDir)
   rmSync(join(dataDir, 'search-1.sqlite'))
   mkdirSync(join(dataDir, 'search-1.sqlite'))
-  const named = /search index search-1.sqlite in the data folder cannot be opened: .*once it is removed it is made anew/
+  const named = /search index search-1.sqlite in the data folder cannot be opened: .*if you remove it, it is rebuilt/
   await assert.rejects(homeAt(dataDir).open(), { message: named })
   const [finding] = (await homeAt(dataDir).inspect())!.findings
   assert.match(finding!.about, named)
@@ -202,4 +203,40 @@ test('what an index holds in memory is the sum of its parts', async () => {
   } finally {
     await index.close()
   }
+})
+
+/** Names of files that hold an index or point to one. */
+const filesOf = (dataDir: string): string[] => readdirSync(dataDir).filter((name) => name.startsWith('search'))
+
+test('indexes that nothing uses are removed with all their files, unless one of them is open', async () => {
+  const dataDir = freshFolder()
+  writeFileSync(join(dataDir, 'tidemark.sqlite'), 'the store')
+  const served = await homeAt(dataDir).open()
+  await (await homeAt(dataDir).openNext()).index.close()
+  const before = filesOf(dataDir)
+  await assert.rejects(removeUnusedIndex(dataDir), /is served by another process/)
+  assert.deepEqual(filesOf(dataDir), before)
+  await served.close()
+  assert.ok((await removeUnusedIndex(dataDir)) >= 2)
+  assert.deepEqual(readdirSync(dataDir), ['tidemark.sqlite'])
+  assert.equal(await removeUnusedIndex(dataDir), 0)
+})
+
+test('a rebuild that was stopped is removed, and the served index stays; one that goes on is left alone', async () => {
+  const dataDir = freshFolder()
+  const served = await homeAt(dataDir).open()
+  const before = filesOf(dataDir)
+  assert.equal(await removeStoppedRebuild(dataDir), true)
+  const next = await homeAt(dataDir).openNext()
+  assert.equal(await removeStoppedRebuild(dataDir), false)
+  await next.index.apply({ position: 3, changes: [put('d1', ['word'])] })
+  await next.index.close()
+  assert.notDeepEqual(filesOf(dataDir), before)
+  assert.equal(await removeStoppedRebuild(dataDir), true)
+  assert.deepEqual(filesOf(dataDir), before)
+  await assert.rejects(next.handOver(), /run tidemark reindex again/)
+  await served.close()
+  const again = await homeAt(dataDir).openNext()
+  assert.equal((await again.index.health()).position, 0)
+  await again.index.close()
 })

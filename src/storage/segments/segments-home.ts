@@ -1,17 +1,23 @@
-import type { IndexHome, InspectedIndex, NextIndex } from '../../search/index-home.ts'
-import type { SearchIndex } from '../../search/search-index.ts'
+import type { SearchIndex } from '../../indexing/fed-index.ts'
+import type { IndexHome, IndexOfOtherVersion, InspectedIndex, NextIndex } from '../../indexing/index-home.ts'
+import type { Finding } from '../../operator/examine.ts'
+import { isSqliteError } from '../sqlite-advice.ts'
 import {
   type IndexOrigin,
   indexPath,
   isOfOrigin,
   nextGeneration,
+  otherRulesPointer,
   readPointer,
   removeGenerations,
   removeIndex,
+  removeStoppedRebuild,
   servedGeneration,
   serveNext,
+  servePermanently,
 } from './file/index-files.ts'
-import { cannotOpen, inspectIndex, readPosition } from './file/inspect-index.ts'
+import { saysOpenElsewhere } from './file/index-lock.ts'
+import { cannotOpen, fileBytes, inspectIndex, readPosition } from './file/inspect-index.ts'
 import { chunksComfortable, openSegmentsIndex, type SegmentsIndexOptions } from './segments-index.ts'
 
 export interface SegmentsHomeOptions extends Omit<SegmentsIndexOptions, 'path' | 'analysis'> {
@@ -19,15 +25,18 @@ export interface SegmentsHomeOptions extends Omit<SegmentsIndexOptions, 'path' |
   readonly origin: IndexOrigin
 }
 
-/** Indexes as files of the data folder, of which one process has one open at a time: generations, by number. */
+/** Indexes as files of the data folder, each open in one process at a time: numbered generations. */
 export class SegmentsHome implements IndexHome {
   readonly fedBy = 'each'
+  readonly version = null
   readonly chunksComfortable: number
   readonly #dataDir: string
   readonly #origin: IndexOrigin
   readonly #options: Omit<SegmentsIndexOptions, 'path'>
-  /** The one that was opened last to be served. */
+  /** The generation that was last opened to be served. */
   #generation = 0
+  /** The generation of the earlier version, until the served one is complete. */
+  #kept: number | null = null
 
   constructor({ dataDir, origin, ...options }: SegmentsHomeOptions) {
     this.#dataDir = dataDir
@@ -37,22 +46,16 @@ export class SegmentsHome implements IndexHome {
   }
 
   async open(): Promise<SearchIndex> {
-    const { generation, index } = await this.#openServed().catch((error: unknown) => {
-      const inUse = error instanceof Error && error.message.includes('open in another process')
-      throw inUse
-        ? new Error(
-            `${this.#dataDir} is served by another process: stop it, or set TIDEMARK_DATA_DIR to a folder of its own`,
-          )
-        : error
-    })
+    const { generation, kept, index } = await this.#openServed()
     this.#generation = generation
+    this.#kept = kept
     await this.removeOlder()
     return index
   }
 
-  async #openServed(): Promise<{ generation: number; index: SearchIndex }> {
-    const generation = await servedGeneration(this.#dataDir, this.#origin)
-    return { generation, index: await this.#openGeneration(generation) }
+  async #openServed() {
+    const { generation, kept } = await servedGeneration(this.#dataDir, this.#origin)
+    return { generation, kept, index: await this.#openGeneration(generation, kept) }
   }
 
   async openNewer(): Promise<SearchIndex | null> {
@@ -64,12 +67,19 @@ export class SegmentsHome implements IndexHome {
   }
 
   removeOlder(): Promise<void> {
-    return removeGenerations(this.#dataDir, this.#generation)
+    return removeGenerations(this.#dataDir, this.#generation, this.#kept)
   }
 
   async openNext(): Promise<NextIndex> {
     const generation = await nextGeneration(this.#dataDir, this.#origin)
-    return { index: await this.#openGeneration(generation), handOver: () => serveNext(this.#dataDir, generation) }
+    const index = await this.#openGeneration(generation).catch((error: unknown) => {
+      throw saysOpenElsewhere(error) ? new Error(builtByAnother) : error
+    })
+    return { index, handOver: () => serveNext(this.#dataDir, generation) }
+  }
+
+  removeNext(): Promise<boolean> {
+    return removeStoppedRebuild(this.#dataDir)
   }
 
   position(): Promise<number | null> {
@@ -80,18 +90,41 @@ export class SegmentsHome implements IndexHome {
     return inspectIndex(this.#dataDir, this.#origin)
   }
 
+  /** The data folder and its disk have checks of their own. */
+  async examine(): Promise<readonly Finding[]> {
+    return []
+  }
+
+  async otherVersions(): Promise<readonly IndexOfOtherVersion[]> {
+    const other = await otherRulesPointer(this.#dataDir, this.#origin)
+    // A generation that was handed over to a later version belongs to that version.
+    if (other === null || (this.#generation > 0 && other.generation !== this.#kept)) return []
+    return [{ version: other.rules, bytes: fileBytes(indexPath(this.#dataDir, other.generation)) }]
+  }
+
+  async removeVersion(version: string | null): Promise<void> {
+    if (!(await this.otherVersions()).some((one) => one.version === version)) return
+    await servePermanently(this.#dataDir, this.#generation, this.#origin)
+    this.#kept = null
+    await this.removeOlder()
+  }
+
   remove(): Promise<void> {
     return removeIndex(this.#dataDir)
   }
 
-  async #openGeneration(generation: number): Promise<SearchIndex> {
+  async #openGeneration(generation: number, kept: number | null = null): Promise<SearchIndex> {
     const path = indexPath(this.#dataDir, generation)
     try {
-      return await openSegmentsIndex({ ...this.#options, path })
+      const lockedToo = kept === null ? null : indexPath(this.#dataDir, kept)
+      return await openSegmentsIndex({ ...this.#options, path, lockedToo })
     } catch (error) {
-      // What SQLite says names no file, and would be taken for a word on the store.
-      if ((error as NodeJS.ErrnoException).code !== 'ERR_SQLITE_ERROR') throw error
+      // The message of SQLite names no file, and would look like a fault of the store.
+      if (!isSqliteError(error)) throw error
       throw new Error(cannotOpen(path, error), { cause: error })
     }
   }
 }
+
+const builtByAnother =
+  'another process builds the next search index: a server does so after an upgrade, until the index is whole, and another tidemark reindex may'

@@ -1,22 +1,24 @@
 import { availableParallelism } from 'node:os'
 import { dirname } from 'node:path'
 import { MessageChannel, Worker } from 'node:worker_threads'
-import { storageFull } from '../../disk-space.ts'
-import { TidemarkError, UnavailableError } from '../../errors.ts'
-import { type Incidents, silentIncidents } from '../../incidents.ts'
-import { makeFolder } from '../../make-folder.ts'
-import { isPacked } from '../../search/read-packed.ts'
 import type {
   ApplyOutcome,
-  CountOutcome,
-  CountRequest,
   IndexBatch,
   IndexChange,
+  SearchIndex,
+  WithoutVectorOutcome,
+  WithoutVectorRequest,
+} from '../../indexing/fed-index.ts'
+import { isPacked } from '../../indexing/read-packed.ts'
+import { storageFull } from '../../platform/disk-space.ts'
+import { TidemarkError, UnavailableError } from '../../platform/errors.ts'
+import { makeFolder } from '../../platform/folders.ts'
+import { type Incidents, silentIncidents } from '../../platform/incidents.ts'
+import type {
   KeywordOutcome,
   KeywordRequest,
   ScoreOutcome,
   ScoreRequest,
-  SearchIndex,
   SimilarWordsOutcome,
   SimilarWordsRequest,
   Unavailable,
@@ -24,63 +26,64 @@ import type {
   ValuesRequest,
   VectorOutcome,
   VectorRequest,
-  WithoutVectorOutcome,
-  WithoutVectorRequest,
 } from '../../search/search-index.ts'
+import { titleWeight } from '../../text/bm25.ts'
 import { Calls } from '../../threads/calls.ts'
 import { threadChannel } from '../../threads/channel.ts'
 import { errorFromSent } from '../../threads/frames.ts'
 import { Pool, type PoolWatch, silentPoolWatch } from '../../threads/pool.ts'
 import { isDamage, isFullDiskError } from '../full-disk.ts'
-import { segmentChunksMax } from './format/segment-image.ts'
+import { segmentChunksMax } from './format/segment-data.ts'
 import { Control, readersMax } from './memory/control.ts'
-import type { SharedBuffers } from './memory/published-list.ts'
 import { TermDictionary } from './memory/term-dictionary.ts'
-import type { DoubtfulVectors, ThreadNews } from './memory/thread-news.ts'
+import type { DoubtfulVectors, SharedBuffers, ThreadNotification } from './memory/thread-messages.ts'
+import { compileKernel } from './query/kernel-memory.ts'
 import type { ReaderCall, ReaderOptions } from './query/reader-calls.ts'
 import { SearchThreads } from './threads/search-threads.ts'
 import type { SegmentsHealth } from './write/report-health.ts'
-import type { WriterCall, WriterOptions } from './write/writer-calls.ts'
+import type { WriterCall, WriterThreadOptions } from './write/writer-calls.ts'
 
-/** One node searches this much comfortably in memory; beyond it an index server is the better home. */
+/** One node searches this many chunks comfortably in memory; beyond it an index server is the better choice. */
 export const chunksComfortable = 3_000_000
 
-/** Loading waits for memory more than it computes: with more threads it hardly gets faster. */
+/** Loading waits for memory more than it computes: more threads hardly make it faster. */
 const helpersMax = 3
 
 export interface SegmentsIndexOptions {
-  /** The durable file; `-wal`, `-shm` and `-lock` stand beside it. */
+  /** The durable file; `-wal`, `-shm` and `-lock` are beside it. */
   readonly path: string
-  /** Names the rules by which texts become terms. A file that was filled by other rules needs a rebuild. */
+  /** Another file that is locked against other processes while this index is open. */
+  readonly lockedToo?: string | null
+  /** The version of the rules of text analysis. A file that was filled by other rules needs a rebuild. */
   readonly analysis?: string
-  /** Search threads; as many as there are cores when left out. */
+  /** The number of search threads. Default: the number of cores. */
   readonly readers?: number
-  /** Vectors to compare, or as much work by words, from which on idle threads share a search. */
+  /** From this many vectors, or as much keyword work, idle threads share a search. */
   readonly splitFromChunks?: number
-  /** How much more a word in the title counts than one in the body. */
+  /** The weight of a word in the title relative to one in the body. */
   readonly titleWeight?: number
-  /** Chunks that are gathered before they become one segment of the file. */
+  /** The number of chunks that are collected before they become one segment of the file. */
   readonly sealChunks?: number
   /** Chunks of the largest segment, 65,536 at most. */
   readonly segmentChunks?: number
-  /** What one merge may take beside the segments themselves. */
+  /** The memory limit of one merge, besides the segments themselves. */
   readonly mergeMemoryBytes?: number
-  /** How many small segments wait before they are merged. */
+  /** The number of small segments that wait for a merge. */
   readonly mergeFanIn?: number
-  /** Bytes of the file's sealed segments from which on several threads load them. */
+  /** From this many bytes of sealed segments in the file, several threads load them. */
   readonly helpFromBytes?: number
-  /** From how many chunks on the index warns that they are too many for one node; 3,000,000 when left out. */
+  /** From this many chunks the index warns that they are too many for one node. Default: 3,000,000. */
   readonly chunksComfortable?: number
-  /** `plain` runs without WebAssembly; results are the same. */
-  readonly kernel?: 'simd' | 'plain'
-  /** Told of the threads that come and go. */
+  /** Notified of threads that start and end. */
   readonly watch?: PoolWatch
-  /** Told of what fails and is no answer to a call: merges, what is written without a batch, vectors of the file. */
+  /** Notified of failures outside of calls: merges, writes without a batch, vectors of the file. */
   readonly incidents?: Incidents
 }
 
-/** Opens the index and loads it. Rejects when another process has it open; damage is no rejection but a health state. */
+/** Opens the index and loads it. Rejects if another process has it open. Damage does not reject; health reports it. */
 export async function openSegmentsIndex(options: SegmentsIndexOptions): Promise<SegmentsIndex> {
+  // Checked before any thread starts, because every search thread would fail.
+  compileKernel('vector-kernel.wasm')
   await makeFolder(dirname(options.path))
   const index = new SegmentsIndex(options)
   try {
@@ -92,7 +95,7 @@ export async function openSegmentsIndex(options: SegmentsIndexOptions): Promise<
   }
 }
 
-/** One writer's threads. What it shares with its readers is of no use without it, so they go together. */
+/** The threads of one writer. Its readers cannot use the shared memory without it, so they start and end together. */
 interface Threads {
   readonly searching: SearchThreads
   readonly readers: Pool
@@ -100,8 +103,9 @@ interface Threads {
 
 function startWriter(options: SegmentsIndexOptions, shared: SharedBuffers, damaged: Heard['damaged']): Calls {
   const segmentChunks = Math.min(segmentChunksMax, options.segmentChunks ?? segmentChunksMax)
-  const workerData: Omit<WriterOptions, 'startMerge' | 'startHelper'> = {
+  const workerData: WriterThreadOptions = {
     path: options.path,
+    lockedToo: options.lockedToo ?? null,
     analysis: options.analysis ?? '',
     shared,
     segmentChunks,
@@ -117,21 +121,21 @@ function startWriter(options: SegmentsIndexOptions, shared: SharedBuffers, damag
   })
   return new Calls(threadChannel(worker), {
     name: 'index writer',
-    onNews: newsOf('index-upkeep', options, { damaged }),
+    onNotification: newsOf('index-upkeep', options, { damaged }),
   })
 }
 
 interface Heard {
-  /** Of readers: whether it is damage knows the writer. */
+  /** A reader could not read these vectors. The writer decides whether that means damage. */
   readonly doubted: (vectors: DoubtfulVectors) => void
-  /** Background work of the writer found that the file is damaged. */
+  /** The writer's background work found that the file is damaged. */
   readonly damaged: (reason: string) => void
 }
 
 const newsOf =
   (job: string, { incidents = silentIncidents, path }: SegmentsIndexOptions, { doubted, damaged }: Partial<Heard>) =>
   (news: unknown): void => {
-    const report = news as ThreadNews
+    const report = news as ThreadNotification
     if ('worked' in report) incidents.worked(job)
     else if ('doubtful' in report) doubted?.(report.doubtful)
     else {
@@ -143,10 +147,15 @@ const newsOf =
 
 const fullOr = (error: unknown, path: string): unknown => (isFullDiskError(error, path) ? storageFull(error) : error)
 
-/** A search ends by itself after seconds; who says nothing for this long never will. Writing and loading take as long as they take. */
+/**
+ * A search ends by itself after seconds, so a thread that is silent for this long has hung. Writing and loading have no
+ * limit.
+ */
 const searchSilenceMaxMs = 60_000
 
-/** A reader is ready when it runs and the writer has sent it the list of segments; before, it would search nothing. */
+/**
+ * A reader is ready when it runs and the writer has sent it the list of segments; before that it would search nothing.
+ */
 function startReader(
   options: SegmentsIndexOptions,
   shared: SharedBuffers,
@@ -160,14 +169,13 @@ function startReader(
     reader,
     shared,
     writer: list.port2,
-    titleWeight: options.titleWeight ?? 3,
-    kernel: options.kernel ?? 'simd',
+    titleWeight: options.titleWeight ?? titleWeight,
   }
   const file = new URL('./threads/reader-thread.ts', import.meta.url)
   const worker = new Worker(file, { workerData, transferList: [list.port2], name: 'search thread' })
   const calls = new Calls(threadChannel(worker), {
     name: 'search thread',
-    onNews: newsOf('index-vectors', options, { doubted }),
+    onNotification: newsOf('index-vectors', options, { doubted }),
     silenceMaxMs: searchSilenceMaxMs,
   })
   const admit: WriterCall = { call: 'admit', reader, port: list.port1 }
@@ -175,16 +183,16 @@ function startReader(
 }
 
 /**
- * The port's adapter: lives on the main thread and only passes messages on. A search thread that dies is replaced. With
- * the writer its readers end too, and all are started anew from the file: whatever it left half done in shared memory is
- * gone with that memory. Until it is loaded the index says that it is unavailable.
+ * The adapter of the port: runs on the main thread and only passes messages on. A search thread that ends is replaced.
+ * If the writer ends, its readers are stopped too, and all are started again from the file: half-finished changes
+ * disappear with the shared memory. Until the index is loaded, every call is unavailable.
  */
 class SegmentsIndex implements SearchIndex {
   readonly #writers: Pool
   readonly #path: string
   readonly #chunksComfortable: number
   #threads!: Threads
-  /** Why searches cannot be answered; empty when they can. */
+  /** Why searches cannot be answered; empty if they can. */
   #damage = 'the index is being opened'
   #isExamining = false
 
@@ -211,7 +219,7 @@ class SegmentsIndex implements SearchIndex {
         const readers = new Pool({
           name: 'search-threads',
           size: Math.min(readersMax, Math.max(1, options.readers ?? availableParallelism())),
-          // The others come when searches wait: each is a twentieth of a second of CPU, and some megabytes.
+          // More start when searches wait: each costs a twentieth of a second of CPU, and some megabytes.
           kept: 1,
           callsPerMember: 1,
           watch,
@@ -236,14 +244,14 @@ class SegmentsIndex implements SearchIndex {
     return this.#damage === '' || this.#writers.serving === 0
   }
 
-  /** The writer knows whether a vector ought to be there. */
+  /** The writer knows whether a vector should be there. */
   async #examine(vectors: DoubtfulVectors): Promise<void> {
     if (this.#isExamining || !this.isSound) return
     this.#isExamining = true
     try {
       this.#damage ||= (await this.#write({ call: 'doubt', vectors })) as string
     } catch {
-      // The writer ended: with the index that is opened in its place somebody will doubt again.
+      // The writer has ended: readers of the next index will report the vector again.
     } finally {
       this.#isExamining = false
     }
@@ -301,8 +309,7 @@ class SegmentsIndex implements SearchIndex {
   }
 
   keyword(request: KeywordRequest): Promise<KeywordOutcome> {
-    const near = request.near?.map((query) => ({ ...query, vector: ownVector(query.vector) }))
-    return this.#search({ call: 'keyword', request: { ...request, ...(near && { near }) } }) as Promise<KeywordOutcome>
+    return this.#search({ call: 'keyword', request }) as Promise<KeywordOutcome>
   }
 
   vector(request: VectorRequest): Promise<VectorOutcome> {
@@ -315,11 +322,8 @@ class SegmentsIndex implements SearchIndex {
   }
 
   score(request: ScoreRequest): Promise<ScoreOutcome> {
-    return this.#search({ call: 'score', request }) as Promise<ScoreOutcome>
-  }
-
-  count(request: CountRequest): Promise<CountOutcome> {
-    return this.#search({ call: 'count', request }) as Promise<CountOutcome>
+    const vectors = request.vectors.map((query) => ({ ...query, vector: ownVector(query.vector) }))
+    return this.#search({ call: 'score', request: { ...request, vectors } }) as Promise<ScoreOutcome>
   }
 
   values(request: ValuesRequest): Promise<ValuesOutcome> {
@@ -330,7 +334,7 @@ class SegmentsIndex implements SearchIndex {
     return this.#search({ call: 'withoutVector', request }) as Promise<WithoutVectorOutcome>
   }
 
-  /** Rejects while there is no writer: to load an index takes longer than anybody should wait. */
+  /** Rejects while there is no writer: loading an index takes longer than a caller should wait. */
   async #write(message: WriterCall): Promise<unknown> {
     if (this.#writers.serving === 0) throw new TidemarkError('search_backend_unavailable', this.#damage)
     try {
@@ -349,7 +353,9 @@ class SegmentsIndex implements SearchIndex {
   }
 }
 
-/** A message copies the whole buffer behind a typed array, so a vector that is a part of a larger one is cut out first. */
+/**
+ * A message copies the whole buffer behind a typed array, so a vector that is part of a larger buffer is copied first.
+ */
 function ownVector(vector: ArrayLike<number>): ArrayLike<number> {
   const isPart = vector instanceof Float32Array && vector.byteLength < vector.buffer.byteLength
   return isPart ? vector.slice() : vector

@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { InProcessSegments } from '../../../test/contracts/in-process-segments.ts'
 import { plainColumns } from '../../../test/support/plain-columns.ts'
-import { noFilters, type PutVersion } from '../../search/search-index.ts'
+import type { PutVersion } from '../../indexing/fed-index.ts'
+import { noFilters } from '../../search/search-index.ts'
 
 const dimensions = 64
 const chunks = 400
@@ -14,7 +15,7 @@ const empty = { terms: [], positions: [], length: 0 }
 const entry = { platforms: null, languages: null, regions: null, publishedFrom: null, publishedTo: null }
 const scope = { entries: [{ ...entry, datasets: [plainColumns.datasetId], fields: ['body' as const] }] }
 
-/** Far from all others. */
+/** Vectors that are far from each other. */
 const vectorOf = (number: number): Float32Array =>
   Float32Array.from({ length: dimensions }, (_, i) => Math.sin((number + 1) * (i + 1) ** 2))
 const idOf = (number: number): string => String(number).padStart(4, '0')
@@ -83,13 +84,13 @@ test('few vectors of a profile take the room of few, and one more than there is 
     const scored = await index.score({
       documentIds: [more, more + 1, 13].map((number) => `d${idOf(number)}`),
       query: null,
-      vector: { profileId: everyTenth, vector: vectorOf(13) },
+      vectors: [{ profileId: everyTenth, vector: vectorOf(13), filters: noFilters }],
       scope,
       filters: noFilters,
       timeoutMs: 60_000,
     })
     assert.ok(scored.outcome === 'found')
-    const cosines = scored.scores.map(({ vector }) => vector?.score)
+    const cosines = scored.scores.map(({ vectors: [near] }) => near?.score)
     assert.ok(cosines[0]! < 0.9)
     assert.equal(cosines[1], undefined)
     assert.ok(Math.abs(cosines[2]! - 1) < 1e-6)

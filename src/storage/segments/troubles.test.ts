@@ -8,14 +8,15 @@ import { setFlagsFromString } from 'node:v8'
 import { InProcessSegments } from '../../../test/contracts/in-process-segments.ts'
 import { everything, queryOf } from '../../../test/contracts/index-under-test.ts'
 import { plainColumns } from '../../../test/support/plain-columns.ts'
-import { type IndexChange, noFilters } from '../../search/search-index.ts'
+import type { IndexChange } from '../../indexing/fed-index.ts'
+import { noFilters } from '../../search/search-index.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'segments-troubles-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
 
 /**
- * Does the work while the engine refuses to make a memory, as it does when the system has none left. Modules that use a
- * memory must not be compiled meanwhile: that ends the process.
+ * Runs the work while the engine refuses to create a memory, as it does when the system has none left. Modules that use
+ * a memory must not be compiled meanwhile: that ends the process.
  */
 async function withoutMemory(work: () => unknown): Promise<void> {
   setFlagsFromString('--wasm-max-mem-pages=0')
@@ -33,11 +34,11 @@ const dimensions = 64
 let files = 0
 const newPath = (): string => join(folder, `index-${files++}.db`)
 const open = (path: string, limits: { sealChunks?: number; segmentChunks?: number } = {}): InProcessSegments =>
-  new InProcessSegments({ path, sealChunks: 100, segmentChunks: 1000, arenaBytes: 1, kernel: 'plain', ...limits })
+  new InProcessSegments({ path, sealChunks: 100, segmentChunks: 1000, arenaBytes: 1, ...limits })
 
 const vectorOf = (seed: number): number[] => Array.from({ length: dimensions }, (_, i) => Math.sin(seed + i))
 
-/** So long that its segment takes more than one page of memory. */
+/** A document whose segment takes more than one page of memory. */
 function documentOf(name: string, more: { chunks?: number; vector?: number[] } = {}): IndexChange {
   const terms = Array.from({ length: 8000 }, (_, i) => (i === 0 ? 'word' : `w${i % 50}`))
   const body = { terms, positions: terms.map((_, i) => i), length: terms.length }
@@ -60,7 +61,7 @@ function documentOf(name: string, more: { chunks?: number; vector?: number[] } =
 const scope = { entries: [{ ...everything.entries[0]!, datasets: ['d'] }] }
 const asked = { scope, filters: noFilters, timeoutMs: 60_000 }
 
-/** The documents that a search finds, in order, each as often as it is found. */
+/** The documents that a search finds, in order, with duplicates. */
 async function found(index: InProcessSegments): Promise<string[]> {
   const outcome = await index.keyword({ ...asked, query: queryOf('word'), limit: 100, after: null, otherChunksMax: 0 })
   assert.ok(outcome.outcome === 'found')
@@ -74,13 +75,13 @@ async function foundNear(index: InProcessSegments, vector: number[]): Promise<st
   return outcome.hits.map(({ documentId }) => documentId).sort()
 }
 
-/** Memory that belongs to no segment, but for what rounding takes. */
+/** Memory that belongs to no segment, except for rounding. */
 async function lostBytes(index: InProcessSegments): Promise<number> {
   const { parts, segments } = await index.health()
   return Math.max(0, parts.toBeFreed! - segments * 512)
 }
 
-/** Rows of the file that say what is not yet in segments. */
+/** Rows of the file for data that is not in segments yet. */
 function leftInFile(path: string): Record<string, number> {
   const db = new DatabaseSync(path, { readOnly: true })
   const count = (table: string) => Number(db.prepare(`select count(*) as n from ${table}`).get()!.n)
@@ -89,7 +90,7 @@ function leftInFile(path: string): Record<string, number> {
   return left
 }
 
-/** Does the work while another connection holds the file's write lock. */
+/** Runs the work while another connection holds the file's write lock. */
 async function whileLocked(path: string, work: () => unknown): Promise<void> {
   const db = new DatabaseSync(path)
   db.exec('begin immediate')
@@ -108,7 +109,7 @@ suite('when memory or the file fails', () => {
     await index.apply({ position: 1, changes: [documentOf('a'), documentOf('gone', { chunks: 3000 })] })
     await index.apply({ position: 2, changes: [{ kind: 'retire_document', documentId: 'gone' }] })
     index.tidy(10)
-    // Into the room of the one that is gone the texts fit, the vectors do not.
+    // The texts fit into the freed memory, the vectors do not.
     const vector = Array.from({ length: 4096 }, (_, i) => Math.sin(i))
     const batch = { position: 3, changes: [documentOf('b', { chunks: 100, vector })] }
     for (let i = 0; i < 5; i++) await withoutMemory(() => assert.rejects(index.apply(batch), noMemory))
@@ -164,7 +165,7 @@ suite('when memory or the file fails', () => {
       index.tidy(1)
     }
     index.refusesThreads = true
-    // Of the first, a vector comes later and a document dies. The two others together fit into no room that is free.
+    // The first segment gets a late vector and a deletion. The two others together fit into no free block.
     await put(1, documentOf('c'), documentOf('d'))
     await put(2, documentOf('a', { chunks: 400, vector: vectorOf(1) }))
     await put(3, documentOf('b', { chunks: 400, vector: vectorOf(2) }))
@@ -172,7 +173,7 @@ suite('when memory or the file fails', () => {
     await index.apply({ position: 4, changes: [late, { kind: 'retire_document', documentId: 'd' }] })
     assert.throws(() => index.tidy(10), /no thread can be started/)
     index.refusesThreads = false
-    // The order, the merge itself, and its taking effect.
+    // The order of the merge, the merge itself, and its installation.
     await withoutMemory(() => assert.throws(() => index.tidy(10), noMemory))
     assert.deepEqual(await found(index), ['a', 'b', 'c'])
     index.tidy(100)
@@ -237,7 +238,7 @@ suite('when memory or the file fails', () => {
     await index.checkpoint()
     await index.close()
     const bytes = readFileSync(path)
-    // The ids of the document that was written last stand in its image.
+    // The ids of the last document are in its segment data.
     bytes[bytes.lastIndexOf('c-v')]! ^= 1
     writeFileSync(path, bytes)
     const damaged = open(path)

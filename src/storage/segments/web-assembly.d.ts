@@ -1,4 +1,6 @@
-/** The part of WebAssembly that the segments use; the compiler's own declarations come only with those of a browser. */
+/**
+ * The part of WebAssembly that the segments use; the compiler has declarations only together with those of a browser.
+ */
 declare namespace WebAssembly {
   class Memory {
     constructor(descriptor: { initial: number; maximum?: number; shared?: boolean })

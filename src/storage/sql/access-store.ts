@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import type { AccessStore } from '../../access/access-store.ts'
-import { takeTokens } from '../../access/rate-limits.ts'
-import type { SigningKey } from '../../cursors.ts'
+import { type Bucket, takeToken } from '../../access/rate-limits.ts'
+import type { SigningKey } from '../../platform/cursors.ts'
 import { findClaim } from './kept-claims.ts'
 import { readOwner } from './key-owners.ts'
 import type { Tables } from './tables.ts'
@@ -53,22 +53,25 @@ export function sqlAccessStore(db: Kysely<Tables>): AccessStore {
     },
 
     async takeTokens(takes, nowMs) {
-      const names = takes.map(({ name }) => name)
+      const names = [...new Set(takes.map(({ name }) => name))]
       const rows = await db.selectFrom('rate_bucket').selectAll().where('name', 'in', names).execute()
-      const known = new Map(rows.map((row) => [row.name, { tokens: row.tokens, updatedMs: row.updated_at }]))
-      const taken = takes.map((take) => takeTokens(known.get(take.name) ?? null, take.rate, take, nowMs))
+      const buckets = new Map<string, Bucket>()
+      for (const row of rows) buckets.set(row.name, { tokens: row.tokens, updatedMs: row.updated_at })
+      const results = takes.map(({ name, rate }) => {
+        const { taken, bucket } = takeToken(buckets.get(name) ?? null, rate, nowMs)
+        buckets.set(name, bucket)
+        return { taken, left: bucket.tokens }
+      })
       await db
         .insertInto('rate_bucket')
-        .values(
-          taken.map(({ bucket }, i) => ({ name: names[i]!, tokens: bucket.tokens, updated_at: bucket.updatedMs })),
-        )
+        .values(Array.from(buckets, ([name, { tokens, updatedMs }]) => ({ name, tokens, updated_at: updatedMs })))
         .onConflict((conflict) =>
           conflict
             .column('name')
             .doUpdateSet((eb) => ({ tokens: eb.ref('excluded.tokens'), updated_at: eb.ref('excluded.updated_at') })),
         )
         .execute()
-      return taken.map(({ granted, bucket }) => ({ granted, left: bucket.tokens }))
+      return results
     },
 
     async recordUse({ counts, keys }) {

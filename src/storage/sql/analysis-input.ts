@@ -2,8 +2,8 @@ import type { ExpressionBuilder, Kysely } from 'kysely'
 import { versionLanguage } from '../../access/scope.ts'
 import { storedEntitlement, storedPolicy } from '../../access/stored-rights.ts'
 import type { AnalysisStore, ChunkText, InputQuery, InputRow } from '../../analysis/analysis-store.ts'
-import { firstIdAt } from '../../ids.ts'
-import { parseKnownTime } from '../../time.ts'
+import { firstIdAt } from '../../platform/ids.ts'
+import { parseKnownBound } from '../../platform/time.ts'
 import { isVersionOpen } from './browse-conditions.ts'
 import { readBodies } from './read-bodies.ts'
 import type { Tables } from './tables.ts'
@@ -14,10 +14,10 @@ type AnalysisInput = Pick<
   'application' | 'profile' | 'activeProfileIds' | 'inputRows' | 'chunkVectors' | 'inputTexts' | 'inputDocuments'
 >
 
-/** Bodies held at once while texts of chunks are cut from them: one can have megabytes. */
+/** The number of bodies held at once while chunk texts are cut from them. One body can have megabytes. */
 const bodiesAtOnce = 16
 
-/** What runs read of the rest of the store. */
+/** The part of the store that analysis runs read. */
 export function sqlAnalysisInput(db: Kysely<Tables>): AnalysisInput {
   return {
     async application(applicationId) {
@@ -80,24 +80,25 @@ export function sqlAnalysisInput(db: Kysely<Tables>): AnalysisInput {
       if (end !== null) matching = matching.where('document_id', '<=', end)
       const { content_types, published_from, published_to } = query.inputScope
       if (content_types !== undefined) matching = matching.where('content_type', 'in', content_types)
-      if (published_from !== undefined) matching = matching.where('published_at', '>=', parseKnownTime(published_from))
-      if (published_to !== undefined) matching = matching.where('published_at', '<', parseKnownTime(published_to))
+      if (published_from !== undefined) matching = matching.where('published_at', '>=', parseKnownBound(published_from))
+      if (published_to !== undefined) matching = matching.where('published_at', '<', parseKnownBound(published_to))
       const latest = db
         .selectFrom('document_version')
         .select((version) => version.fn.max('document_version.version_id').as('version_id'))
         .where('document_version.document_id', 'in', matching)
-        // Ids begin with their time: this is everything made up to and at the cut-off.
+        // Ids begin with their time, so this selects everything made up to and including the cut-off.
         .where('document_version.version_id', '<', firstIdAt('ver', query.cutoffAt + 1))
         .groupBy('document_version.document_id')
       let readable = db
         .selectFrom('document_version')
-        // Crossed, because SQLite keeps the order then: it would else walk the whole dataset for every stretch.
+        // A cross join, because SQLite then keeps this order. Otherwise it would scan the whole dataset for every
+        // stretch.
         .crossJoin('document')
         .select(['document_version.version_id', 'document_version.document_id'])
         .whereRef('document.document_id', '=', 'document_version.document_id')
         .where('document_version.version_id', 'in', latest)
       for (const scope of query.scopes) readable = readable.where(isVersionOpen(scope, 'document_version', 'document'))
-      // One a document, so never more than were asked for.
+      // One version for each document, so there are never more than requested.
       const versions = await readable.execute()
       const versionIds = versions.map((row) => row.version_id)
       const none = { rows: [], withoutVector: 0, isWaiting: false, nextAfter: end }
@@ -221,7 +222,7 @@ async function rowsWithVector(
 ): Promise<InputRow[]> {
   const rows = await chunksOf(db, versionIds)
     .select(['chunk.chunk_id', 'chunk.document_id', 'chunk.version_id'])
-    // Not a join: a planner without statistics would walk all vectors of the profile for every page.
+    // Not a join: a planner without statistics would scan all vectors of the profile for every page.
     .where((eb) => eb.exists(vectorOf(eb, profileId)))
     .limit(rowsMax)
     .execute()
@@ -247,7 +248,7 @@ async function chunksWithoutVector(
   return { chunks: Number(row.chunks), waiting: Number(row.waiting) }
 }
 
-/** Whether any of the versions came so lately that it has no chunks yet, of which there will be vectors of the profile. */
+/** Whether any of the versions is so new that it has no chunks yet, and its chunks will get vectors of the profile. */
 async function anyUncut(db: Kysely<Tables>, profileId: string, versionIds: readonly string[]): Promise<boolean> {
   const cut = await chunksOf(db, versionIds)
     .select((eb) => eb.fn.count<number>('chunk.version_id').distinct().as('versions'))
@@ -265,10 +266,10 @@ const vectorOf = (eb: ExpressionBuilder<Tables, 'chunk'>, profileId: string) =>
     .where('chunk_vector.profile_id', '=', profileId)
     .whereRef('chunk_vector.chunk_id', '=', 'chunk.chunk_id')
 
-/** A document's first-ingest time is the time in its id, so every bound of time is a bound of ids. */
+/** A document's first-ingest time is part of its id, so every time bound is an id bound. */
 function boundsOf({ inputScope, cutoffAt, afterDocument }: InputQuery): { from: string; below: string } {
   const { created_from, created_to } = inputScope
-  const from = firstIdAt('doc', created_from === undefined ? 0 : parseKnownTime(created_from))
-  const end = created_to === undefined ? cutoffAt + 1 : Math.min(cutoffAt + 1, parseKnownTime(created_to))
+  const from = firstIdAt('doc', created_from === undefined ? 0 : parseKnownBound(created_from))
+  const end = created_to === undefined ? cutoffAt + 1 : Math.min(cutoffAt + 1, parseKnownBound(created_to))
   return { from: afterDocument ?? from, below: firstIdAt('doc', end) }
 }

@@ -50,7 +50,7 @@ export function sqlAnalysisStore(db: Kysely<Tables>): SubscriptionStore {
         .orderBy('run_id', 'desc')
         .limit(limit)
       if (before !== null) query = query.where('run_id', '<', before)
-      // A run whose time is over is expired, whether retention has come by or not.
+      // A run past its time counts as expired, even if retention has not removed it yet.
       if (status === 'expired') query = query.where('expires_at', '<=', now)
       else if (status !== null) query = query.where('status', '=', status).where('expires_at', '>', now)
       return (await query.execute()).map(runOf)
@@ -226,7 +226,7 @@ export function sqlAnalysisStore(db: Kysely<Tables>): SubscriptionStore {
 
 const changed = (result: { numUpdatedRows: bigint } | undefined): boolean => (result?.numUpdatedRows ?? 0n) > 0n
 
-/** The oldest run of the application whose turn it is: of those that wait, the one that had its last turn longest ago. */
+/** The oldest run of the next application in turn: the one whose last run started longest ago. */
 async function nextQueued(db: Kysely<Tables>, now: number): Promise<string | undefined> {
   const oldest = db
     .selectFrom('analysis_run')

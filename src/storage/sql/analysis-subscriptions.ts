@@ -4,14 +4,17 @@ import { storedPolicy } from '../../access/stored-rights.ts'
 import type { AnalysisStore, RunEnd, RunWarning } from '../../analysis/analysis-store.ts'
 import { unfinishedStatuses } from '../../analysis/run-states.ts'
 import type { Subscription, SubscriptionStore, WaitingSubscription } from '../../analysis/subscription-store.ts'
-import { idTimeMs } from '../../ids.ts'
+import { idTimeMs } from '../../platform/ids.ts'
 import { hasPlace, insertRun, runOf } from './analysis-run-rows.ts'
 import { beforeNext, sqlChangeLog } from './change-log.ts'
 import { keepClaim } from './kept-claims.ts'
 import { changesOf } from './subscription-changes.ts'
 import type { AnalysisRunRow, AnalysisSubscriptionRow, Tables } from './tables.ts'
 
-/** Events among which the latest time of ingest is looked for: those of the last batches of every process that writes. */
+/**
+ * The number of newest events among which the latest ingest time is searched. They cover the last batches of every
+ * writing process.
+ */
 const newestEvents = 2000
 
 export function sqlSubscriptions(db: Kysely<Tables>): Omit<SubscriptionStore, keyof AnalysisStore> {
@@ -71,13 +74,13 @@ export function sqlSubscriptions(db: Kysely<Tables>): Omit<SubscriptionStore, ke
     },
 
     async setPaused(applicationId, subscriptionId, paused, now) {
-      const wanted = paused ? 1 : 0
+      const requested = paused ? 1 : 0
       await db
         .updateTable('analysis_subscription')
-        .set({ paused: wanted, updated_at: now })
+        .set({ paused: requested, updated_at: now })
         .where('subscription_id', '=', subscriptionId)
         .where('application_id', '=', applicationId)
-        .where('paused', '!=', wanted)
+        .where('paused', '!=', requested)
         .execute()
       const row = await subscriptionRow(applicationId, subscriptionId)
       return row === undefined ? null : subscriptionOf(row)
@@ -95,9 +98,9 @@ export function sqlSubscriptions(db: Kysely<Tables>): Omit<SubscriptionStore, ke
         .set({ turn, last_run_id: run.runId, tries: row.tries + 1, followed_through: newest })
         .where('subscription_id', '=', subscriptionId)
         .executeTakeFirst()
-      // Deleted with its application a moment ago.
+      // The subscription was deleted with its application a moment ago.
       if (started.numUpdatedRows === 0n) return null
-      // What an event of the feed tells of must be in the input, also where the clock of who wrote it is ahead.
+      // The input must contain every document that an event of the feed reports, even if the writer's clock is ahead.
       const inputCutoffAt = Math.max(run.inputCutoffAt, await latestIngest(db, newest))
       return insertRun(db, { ...run, inputCutoffAt }, { subscriptionId, turn, feedSequence: newest })
     },
@@ -141,12 +144,12 @@ export function sqlSubscriptions(db: Kysely<Tables>): Omit<SubscriptionStore, ke
 
     async changesWithin({ after, events, scope, inputScope, withMetrics, now }) {
       const { newest, removedThrough } = await feed.state()
-      // What is gone from the feed may have been of the scope.
+      // Events that are gone from the feed may have been in the scope.
       if (after < removedThrough) return { through: removedThrough, changes: { firstAt: 0, lastAt: 0 } }
       const end = Math.min(newest, after + events)
       const found = await changesOf(db, { scope, inputScope, withMetrics }, after, end)
       if (found !== null) {
-        // The clock of who wrote it may be ahead.
+        // The writer's clock may be ahead.
         const changes = { firstAt: Math.min(now, found.firstAt), lastAt: Math.min(now, found.lastAt) }
         return { through: end, changes }
       }
@@ -176,10 +179,26 @@ export function sqlSubscriptions(db: Kysely<Tables>): Omit<SubscriptionStore, ke
         .execute()
       return rows.map(runOf)
     },
+
+    async knowsRun(subscriptionId, { turn, runId }) {
+      const subscription = await db
+        .selectFrom('analysis_subscription')
+        .select('turn')
+        .where('subscription_id', '=', subscriptionId)
+        .executeTakeFirst()
+      if (subscription === undefined || subscription.turn < turn) return false
+      const run = await db
+        .selectFrom('analysis_run')
+        .select('run_id')
+        .where('subscription_id', '=', subscriptionId)
+        .where('turn', '=', turn)
+        .executeTakeFirst()
+      return runId === null || run === undefined || run.run_id === runId
+    },
   }
 }
 
-/** A success moves the checkpoint of the run's subscription, in the transaction that records it. */
+/** A successful run moves the checkpoint of its subscription, in the transaction that records the success. */
 export async function moveCheckpoint(
   db: Kysely<Tables>,
   { run_id, subscription_id, turn, feed_sequence, warnings }: AnalysisRunRow,
@@ -192,16 +211,17 @@ export async function moveCheckpoint(
       checkpoint_sequence: feed_sequence,
       checkpoint_run_id: run_id,
       checkpoint_at: at,
-      // What lacked vectors is tried again, later and later, as what failed is.
+      // A run that lacked vectors is repeated like a failed one, with growing pauses.
       ...(lacksVectors(warnings) ? {} : { tries: 0 }),
     })
     .where('subscription_id', '=', subscription_id)
-    // One whose time was over by the clock of another is followed by the next already: the checkpoint never goes back.
+    // If another process has expired this run by its own clock, the next run is already followed. The checkpoint never
+    // goes back.
     .where('turn', '=', turn)
     .execute()
 }
 
-/** Of the warnings of a run; no other one says that a later run is computed on more. */
+/** Only this warning means that a later run has more input. */
 const lacksVectors = (warnings: string | null): boolean =>
   warnings !== null && (JSON.parse(warnings) as RunWarning[]).includes('vectors_pending')
 
@@ -215,11 +235,11 @@ async function isUnderWay(db: Kysely<Tables>, { last_run_id }: AnalysisSubscript
   return last !== undefined && isUnfinished(last.status, last.expires_at, now)
 }
 
-/** Null of a run that is removed. */
+/** The status is null if the run was removed. */
 const isUnfinished = (status: string | null, expiresAt: number | null, now: number): boolean =>
   (unfinishedStatuses as readonly (string | null)[]).includes(status) && expiresAt! > now
 
-/** One that cannot be read is looked at, so that somebody hears of it. */
+/** A policy that cannot be read counts as scheduled, so that the scheduler reports the error. */
 function mayBeScheduled(policy: string, applicationId: string): boolean {
   try {
     return isScheduled(storedPolicy(policy, applicationId))

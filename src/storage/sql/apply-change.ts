@@ -1,15 +1,16 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Kysely } from 'kysely'
-import { TidemarkError } from '../../errors.ts'
-import { newId } from '../../ids.ts'
 import type { Change, ChangeOutcome, NewKey } from '../../operator/operator-store.ts'
 import { isSameTokenName } from '../../operator/token-name.ts'
+import { TidemarkError } from '../../platform/errors.ts'
+import { newId } from '../../platform/ids.ts'
+import { quoted } from '../../platform/quoted.ts'
 import { deleteApplication, deleteCollector, deleteDataset, refuseLeaving } from './delete-owner.ts'
 import { ownerColumns, ownerTable } from './key-owners.ts'
 import type { Tables } from './tables.ts'
 import { anyLanguage, awaitAllVectors } from './vector-queue.ts'
 
-/** Writes one change. What would change nothing writes nothing and says so. */
+/** Writes one change. A change that would have no effect writes nothing and returns `unchanged`. */
 export async function applyChange(db: Kysely<Tables>, change: Change, nowMs: number): Promise<ChangeOutcome> {
   switch (change.kind) {
     case 'dataset.put':
@@ -102,13 +103,17 @@ export async function applyChange(db: Kysely<Tables>, change: Change, nowMs: num
     case 'key.revoke': {
       const row = await mustExist(db, 'api_key', 'key_id', change.keyId)
       if (row.revoked_at !== null) return 'unchanged'
-      await db.updateTable('api_key').set({ revoked_at: nowMs }).where('key_id', '=', change.keyId).execute()
+      await db
+        .updateTable('api_key')
+        .set({ revoked_at: change.revokedAt ?? nowMs })
+        .where('key_id', '=', change.keyId)
+        .execute()
       return 'updated'
     }
     case 'key.rotate': {
       const row = await mustExist(db, 'api_key', 'key_id', change.keyId)
       if (row.revoked_at !== null || (row.expires_at !== null && row.expires_at <= nowMs)) {
-        throw new TidemarkError('conflict', `key ${change.keyId} is revoked or expired: make a new key instead`)
+        throw new TidemarkError('conflict', `key ${change.keyId} is revoked or expired: create a new key instead`)
       }
       await insertKey(db, change.replacement, nowMs)
       const expires_at = Math.min(row.expires_at ?? Number.MAX_SAFE_INTEGER, change.oldExpiresAt)
@@ -124,6 +129,7 @@ export async function applyChange(db: Kysely<Tables>, change: Change, nowMs: num
     }
     case 'admin_token.replace':
     case 'instance.restore':
+    case 'backup.record':
       return 'updated'
   }
 }
@@ -275,7 +281,7 @@ async function insertKey(db: Kysely<Tables>, key: NewKey, nowMs: number): Promis
     .execute()
 }
 
-/** The audit log names administrators: of two that work at once it could not tell which. */
+/** The audit log names administrators, so two working tokens must not have the same name. */
 async function refuseTakenName(db: Kysely<Tables>, { name }: NewKey, nowMs: number): Promise<void> {
   const working = await db
     .selectFrom('api_key')
@@ -306,6 +312,6 @@ async function mustExist<Table extends keyof typeof nouns>(
     .selectAll()
     .where(column, '=', id)
     .executeTakeFirst()
-  if (row === undefined) throw new TidemarkError('not_found', `there is no ${nouns[table]} ${JSON.stringify(id)}`)
+  if (row === undefined) throw new TidemarkError('not_found', `there is no ${nouns[table]} ${quoted(id)}`)
   return row as unknown as Tables[Table]
 }

@@ -1,22 +1,24 @@
-import type { RawBuilder } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Scope, ScopeEntry } from '../../access/scope.ts'
 import type { BrowseQuery } from '../../catalog/catalog-store.ts'
 import { termKinds } from './document-rows.ts'
-import { sql } from './kysely.ts'
 
 /**
- * What a listing asks of a document, as SQL. `row` is the alias of the document, `key` the alias of whatever is walked:
- * it has `dataset_id` and `document_id` too, so that a term can be tested before the document is fetched.
+ * The conditions of a listing as SQL. `row` is the alias of the document. `key` is the alias of the table whose index
+ * is walked; it has `dataset_id` and `document_id` too, so that a term can be tested before the document is fetched.
  *
- * Each test is "… is true": the same truth, but no database takes it for a way in. The way in is the lane that
- * `browse-ids.ts` chose; left to itself, a planner without statistics would as soon walk every active document.
+ * Each test has the form "… is true", which no database uses to choose an index. `browse-ids.ts` chooses the index; a
+ * planner without statistics might otherwise scan every active document.
  */
 type Fragment = RawBuilder<unknown>
 
-/** A term of few values is sought in its index, value by value; one of more is read from the document's own list. */
+/**
+ * A term condition with up to this many values is looked up in the index of terms, value by value. With more values it
+ * is checked on the document's own list.
+ */
 const soughtMax = 8
 
-/** The kinds of terms a listing asks for, with their values. */
+/** The kinds of terms that a listing filters by, with their values. */
 export function termConditions(query: BrowseQuery): [kind: number, values: readonly string[]][] {
   const conditions: [number, readonly string[]][] = []
   if (query.classifications !== null) conditions.push([termKinds.classification, query.classifications])
@@ -32,7 +34,7 @@ const termColumns = {
 } as const
 export type TermColumn = (typeof termColumns)[keyof typeof termColumns]
 
-/** What must be checked on the lists of the documents that were found, since their statement does not. */
+/** The list conditions that the SQL statement does not test and that must be checked on the documents found. */
 export function listConditions(
   query: BrowseQuery,
   settled: number | null,
@@ -42,12 +44,12 @@ export function listConditions(
     .map(([kind, values]) => ({ column: termColumns[kind as keyof typeof termColumns], values: new Set(values) }))
 }
 
-/** `settled` is the kind of term that the walked lanes already answer for. */
+/** `settled` is the kind of term that the walked lanes already guarantee. */
 export function rowConditions(query: BrowseQuery, row: string, key: string, settled: number | null): Fragment {
   const tests = termConditions(query)
     .filter(([kind, values]) => kind !== settled && values.length <= soughtMax)
     .map(([kind, values]) => hasTerm(key, kind, values))
-  // By itself and early: where the score's index is walked, it is told before the document is fetched.
+  // A test of its own and early, so that walking the score index can decide before the document is fetched.
   if (query.scoreMin !== null) tests.push(sql`${sql.ref(`${row}.score`)} >= ${wholeNumber(query.scoreMin)}`)
   if (query.scoreMax !== null) tests.push(sql`${sql.ref(`${row}.score`)} <= ${wholeNumber(query.scoreMax)}`)
   tests.push(documentTest(query, row))
@@ -57,7 +59,9 @@ export function rowConditions(query: BrowseQuery, row: string, key: string, sett
   )
 }
 
-/** Scores are whole numbers that JSON holds exactly; a bound beyond them all need not be a number the database can hold. */
+/**
+ * Scores are whole numbers that JSON holds exactly. A bound outside of that range may be too large for the database.
+ */
 const wholeNumber = (bound: number): number =>
   Math.max(Number.MIN_SAFE_INTEGER, Math.min(Number.MAX_SAFE_INTEGER, bound))
 
@@ -79,7 +83,7 @@ function documentTest(query: BrowseQuery, row: string): Fragment {
   return sql.join(tests, sql` and `)
 }
 
-/** True for documents that the scope opens. A scope without entries opens none and is not asked for. */
+/** True for documents that the scope opens. Never called for a scope without entries, which opens none. */
 function scopeTest(scope: Scope, row: string, language: Fragment = sql.ref(`${row}.language`)): Fragment {
   const entries = scope.entries.map((entry) => sql`(${entryTest(entry, row, language)})`)
   return sql`(${sql.join(entries, sql` or `)})`
@@ -88,7 +92,7 @@ function scopeTest(scope: Scope, row: string, language: Fragment = sql.ref(`${ro
 export const isDocumentOpen = (scope: Scope, document: string): RawBuilder<boolean> =>
   sql<boolean>`(${scopeTest(scope, document)}) is true`
 
-/** True for versions that the scope opens: by their own language, by the document's where they have none. */
+/** True for versions that the scope opens, by their own language or, if they have none, by the document's. */
 export const isVersionOpen = (scope: Scope, version: string, document: string): RawBuilder<boolean> => {
   const language = sql`coalesce(${sql.ref(`${version}.language`)}, ${sql.ref(`${document}.language`)})`
   return sql<boolean>`${scopeTest(scope, document, language)}`

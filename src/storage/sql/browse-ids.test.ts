@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { before, suite, test } from 'node:test'
-import type { RawBuilder } from 'kysely'
+import { Kysely, type RawBuilder, SqliteDialect } from 'kysely'
 import { fieldPermissions, type ScopeEntry } from '../../access/scope.ts'
 import type { BrowseQuery } from '../../catalog/catalog-store.ts'
 import type { IncomingDocument } from '../../ingest/content-store.ts'
@@ -11,13 +11,12 @@ import { laneDocumentsQuery, laneFloorQuery } from './browse-ids.ts'
 import { driversOf, type LaneLookup, type LaneSet, listingIndexes } from './browse-lanes.ts'
 import { sqlCatalogStore } from './catalog-store.ts'
 import { sqlContentStore } from './content-store.ts'
-import { Kysely, SqliteDialect } from './kysely.ts'
 import { migrate } from './migrate.ts'
 import type { Tables } from './tables.ts'
 
 type Value = string | number | null
 
-/** The real schema, with every statement that is prepared on it written down. */
+/** The real schema, with a record of every statement that is prepared. */
 async function openRecorded(): Promise<{ raw: DatabaseSync; db: Kysely<Tables>; texts: Set<string> }> {
   const raw = new DatabaseSync(':memory:')
   const texts = new Set<string>()
@@ -48,7 +47,7 @@ const anywhere: ScopeEntry = {
 const dayMs = 86_400_000
 const startMs = Date.UTC(2026, 0, 1)
 
-/** Entries that restrict everything in every way, so that each kind of lane of an entitlement comes up. */
+/** Entries with every kind of restriction, so that each kind of lane of an entitlement occurs. */
 const scopes: Record<string, readonly ScopeEntry[]> = {
   'one entry': [anywhere],
   'many entries': [
@@ -103,7 +102,7 @@ const queries: Record<string, Partial<BrowseQuery>> = {
   'exact, all': { ...filters.tags, ...filters.score, exact: { text: 'https://a.example/1', platforms: ['p1'] } },
 }
 
-/** With an author, every entry is narrowed to the one platform that was named. */
+/** With an author, every entry is narrowed to the one platform in the request. */
 function queryOf(entries: readonly ScopeEntry[], parts: Partial<BrowseQuery>): BrowseQuery {
   const narrowed = parts.externalAuthorId ? entries.map((one) => ({ ...one, platforms: ['p1'] })) : entries
   return { ...plain, scope: { entries: narrowed }, ...parts }
@@ -130,13 +129,13 @@ suite('query plans of listings', () => {
   const planOf = (text: string): string[] =>
     (store.raw.prepare(`explain query plan ${text}`).all() as { detail: string }[]).map(({ detail }) => detail)
 
-  /** What no statement of a listing may do: read a whole table or index, or sort. */
+  /** No statement of a listing may read a whole table or index, or sort. */
   function checkPlan(text: string): string[] {
     const plan = planOf(text)
     for (const line of plan) {
       assert.doesNotMatch(line, /TEMP B-TREE|AUTOMATIC/, `${text}\n${plan.join('\n')}`)
       const scanned = /^SCAN (.*)$/.exec(line)?.[1]
-      // The lanes themselves, and the one row for each of them, are the only things that are read from end to end.
+      // Only the lanes themselves, and the one row for each of them, are read from end to end.
       if (scanned !== undefined)
         assert.match(scanned, /^(\d+-ROW VALUES CLAUSE|(\d+ )?CONSTANT ROWS?|lane|floors|days|occurs)$/, text)
     }
@@ -153,7 +152,7 @@ suite('query plans of listings', () => {
     const [, used, terms] =
       /^SEARCH lane_key USING (?:COVERING )?(?:INDEX )?(\S+|PRIMARY KEY) \((.*)\)$/.exec(ways[0]!) ?? []
     assert.equal(used, name, shown)
-    // Every leading column is used, and then the bounds of the id: nothing between the ends is looked at in vain.
+    // Every leading column is used, and then the bounds of the id, so no entry between the bounds is read in vain.
     assert.equal(terms!.match(/=\?/g)?.length ?? 0, listingIndexes[set.index].leading.length, shown)
     if (set.index !== 'document_by_identity' && set.index !== 'document_pk') {
       assert.match(terms!, /document_id>\? AND document_id<\?$/, shown)
@@ -254,7 +253,7 @@ suite('query plans of listings', () => {
     const used = Object.keys(listingIndexes).filter((name) => name.startsWith('document_by_'))
     assert.deepEqual([...named.keys()].filter((name) => name.startsWith('document_by_')).sort(), used.sort())
     for (const name of used) {
-      // An expression has no name; the page names the column that it is made from.
+      // An expression has no name. The docs page names the column that it is made from.
       const real = columnsOf(name)
       const expected = named.get(name)!
       assert.equal(real.length, expected.length, name)

@@ -1,27 +1,27 @@
-import type { Kysely, RawBuilder } from 'kysely'
+import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { BrowseQuery } from '../../catalog/catalog-store.ts'
-import { UnavailableError } from '../../errors.ts'
-import { firstIdAt } from '../../ids.ts'
+import { UnavailableError } from '../../platform/errors.ts'
+import { firstIdAt } from '../../platform/ids.ts'
 import { listConditions, rowConditions, type TermColumn } from './browse-conditions.ts'
 import { type Driver, driversOf, type LaneLookup, type LaneSet, listingIndexes } from './browse-lanes.ts'
 import { dayExpression } from './buckets.ts'
-import { sql } from './kysely.ts'
 import type { Tables } from './tables.ts'
 
 /**
- * How a listing finds its page without looking at more than it must. Every index of a listing ends in `document_id`,
- * whose order is the order of the listing, so a run of an index (a lane) is already sorted and a cursor is just a
- * smaller upper bound.
+ * Finds a page of a listing with a bounded number of index entries (keyset paging). Every index of a listing ends in
+ * `document_id`, whose order is the order of the listing. So a run of an index (a lane) is already sorted, and a cursor
+ * is just a smaller upper bound.
  *
- * The page is gathered in steps, from the newest down:
- * 1. Each condition is asked how far down its next few documents reach, by its index alone. The one that reaches
- *    furthest is the rarest here: between the two ends, only its documents can match.
- * 2. Those are fetched and every other condition is checked on them. What is left is sorted and belongs to the page.
- * 3. While the page is not full, the next step begins where this one ended, and is larger the fewer were found.
+ * The page is gathered in steps, from the newest document down:
+ * 1. For each condition, its index alone tells how far down its next few documents reach. The condition that reaches
+ *    furthest is the rarest one here: within that range, only its documents can match.
+ * 2. These documents are fetched, and all other conditions are checked on them. The matches are sorted and belong to
+ *    the page.
+ * 3. While the page is not full, the next step starts where this one ended. It is larger if few matches were found.
  *
- * So a tag on three documents costs three documents, a tag on half of them a page, and two common tags that hardly meet
- * cost what the rarer one has. No step looks at more than a bounded number of entries, so a listing that nobody waits
- * for any longer ends soon.
+ * So a tag on three documents costs three documents, a tag on half of all documents costs one page, and two common tags
+ * that rarely occur together cost as much as the rarer one. Each step looks at a bounded number of entries, so a
+ * listing whose caller has gone ends soon.
  */
 export async function browseIds(db: Kysely<Tables>, query: BrowseQuery): Promise<string[]> {
   if (query.scope.entries.length === 0) return []
@@ -32,7 +32,7 @@ export async function browseIds(db: Kysely<Tables>, query: BrowseQuery): Promise
   let size = query.limit
   while (from < below) {
     if (query.answerBy !== null && Date.now() > query.answerBy) {
-      throw new UnavailableError('the listing took longer than anybody waits for it')
+      throw new UnavailableError('the listing passed its deadline')
     }
     const { driver, sets, floor } = await furthest(db, drivers, { from, below, size })
     const ids = new Set<string>()
@@ -56,22 +56,27 @@ export async function browseIds(db: Kysely<Tables>, query: BrowseQuery): Promise
   return found
 }
 
-/** A step looks at no more than about four times this many entries, of all lanes together: some tens of milliseconds. */
+/**
+ * A step looks at no more than about four times this many entries of all lanes together, which takes some tens of
+ * milliseconds.
+ */
 const stepMax = 8192
 
 interface Stretch {
-  /** Ids at or above `from` and below `below`. */
+  /** Ids from `from`, inclusive, to `below`, exclusive. */
   readonly from: string
   readonly below: string
-  /** How many documents a step should look at, about. */
+  /** About how many documents a step should look at. */
   readonly size: number
 }
 
 interface Reach {
   readonly driver: Driver
-  /** Of each part, the way that reaches furthest. */
+  /** For each part, the set of lanes that reaches furthest. */
   readonly sets: readonly LaneSet[]
-  /** Every lane has at most its share of entries from here up; null = down to the end of the window. */
+  /**
+   * Every lane has at most its share of entries at or above this id. Null: the lanes reach to the end of the window.
+   */
   readonly floor: string | null
 }
 
@@ -86,7 +91,7 @@ async function furthest(db: Kysely<Tables>, drivers: readonly Driver[], stretch:
   return best!
 }
 
-/** Null as soon as it is clear that the driver reaches less far than another does. */
+/** Returns null as soon as it is clear that another driver reaches further. */
 async function reachOf(
   db: Kysely<Tables>,
   driver: Driver,
@@ -112,8 +117,9 @@ async function reachOf(
 }
 
 /**
- * How far down the next entries of some lanes reach: the largest id of which a lane has its share at or above. The share
- * lies between what lanes of equal length have (`size / lanes`) and what one has that is nearly all (`size`).
+ * Computes how far down the next entries of some lanes reach: the largest id at or above which a lane has its whole
+ * share. The share is between the one for lanes of equal length (`size / lanes`) and the one for a lane that holds
+ * nearly all entries (`size`).
  */
 export function laneFloorQuery(set: LaneSet, { from, below, size }: Stretch): RawBuilder<{ floor: string | null }> {
   const share = Math.ceil(Math.min(size / Math.sqrt(set.lanes.length), (4 * stepMax) / set.lanes.length))
@@ -121,7 +127,7 @@ export function laneFloorQuery(set: LaneSet, { from, below, size }: Stretch): Ra
   return sql`select max(floor) as floor from (select (select lane_key.document_id from ${sql.table(table)} as lane_key where ${inLane(set)} and lane_key.document_id >= ${from} and lane_key.document_id < ${below} order by lane_key.document_id desc limit 1 offset ${share - 1}) as floor from ${lanesOf(set)}) as floors`
 }
 
-/** A document of a step: its id, and those of its lists that are still to be checked. */
+/** A document of a step: its id, and those of its lists that must still be checked. */
 type Walked = { readonly document_id: string } & { readonly [C in TermColumn]?: string | null }
 
 function has(row: Walked, { column, values }: ReturnType<typeof listConditions>[number]): boolean {
@@ -129,7 +135,7 @@ function has(row: Walked, { column, values }: ReturnType<typeof listConditions>[
   return list != null && (JSON.parse(list) as string[]).some((value) => values.has(value))
 }
 
-/** The documents of some lanes between two ids that meet every condition but those on lists, in no order. */
+/** The documents of some lanes between two ids that meet every condition except those on lists, in no order. */
 export function laneDocumentsQuery(
   set: LaneSet,
   settles: number | null,
@@ -147,7 +153,10 @@ export function laneDocumentsQuery(
   return sql`${select} cross join document as found where ${between} and found.document_id = lane_key.document_id and ${tests}`
 }
 
-/** The values of the lanes as a table `lane`. One flat fragment: they can be thousands. Numbers are ours and literal. */
+/**
+ * The values of the lanes as a table `lane`. One flat fragment, because there can be thousands. Numbers come from this
+ * code, so they can be literals.
+ */
 export function lanesOf(set: LaneSet): RawBuilder<unknown> {
   const texts = ['(values (']
   const parameters: string[] = []
@@ -172,7 +181,7 @@ export function inLane({ index }: LaneSet): RawBuilder<unknown> {
   return sql.raw(tests.length === 0 ? '1 = 1' : tests.join(' and '))
 }
 
-/** Times are the beginning of ids. Without a window: from the first id there can be to the last. */
+/** Ids begin with their time. Without a window the bounds are the first and the last possible id. */
 function boundsOf(query: BrowseQuery): { from: string; below: string } {
   const end = query.createdTo === null ? 'doc_zzzzzzzzzz' : firstIdAt('doc', query.createdTo)
   return {
@@ -185,7 +194,7 @@ export function lookIn(db: Kysely<Tables>): LaneLookup {
   return {
     async publishedDays(datasets) {
       const day = sql.raw(dayExpression('document.published_at'))
-      // Days are some ten thousands; the bound keeps documents without one out.
+      // Days are numbers of about five digits. The bound excludes documents without one.
       const end = (order: RawBuilder<unknown>) =>
         sql`(select ${day} from document where document.dataset_id = lane.column1 and ${day} > -1000000 order by ${day} ${order} limit 1)`
       const lanes = lanesOf({ index: 'document_by_dataset', lanes: datasets.map((dataset) => [dataset]) })
@@ -197,7 +206,7 @@ export function lookIn(db: Kysely<Tables>): LaneLookup {
       return first === null || last === null ? null : { first: Number(first), last: Number(last) }
     },
 
-    // From dataset to dataset, one look-up for each that there is.
+    // A loose index scan: one look-up for each dataset that occurs, from one to the next.
     async datasetsOf(kind, values) {
       const lanes = lanesOf({ index: 'document_term_pk', lanes: values.map((value) => [value]) })
       const least = (value: RawBuilder<unknown>, after: RawBuilder<unknown>) =>

@@ -4,17 +4,18 @@ import { termConditions } from './browse-conditions.ts'
 import { dayExpression, dayOf, scoreBucketExpression, scoreBucketLast, scoreBucketOf } from './buckets.ts'
 
 /**
- * Which runs of which indexes hold the documents of each condition.
+ * Finds the index ranges that hold the documents of each condition.
  *
- * A *lane* is one run of one index: equal values of its leading columns, then `document_id`, whose order is the order of
- * the listing. A *driver* stands for one condition: its parts together hold every document that meets it. A part can
- * often be had in several ways (an entitlement by platform, or by language); each way is a set of lanes of one index.
+ * A *lane* is one run of one index: equal values of its leading columns, then `document_id`, whose order is the order
+ * of the listing. A *driver* stands for one condition: its parts together hold every document that meets it. Often a
+ * part can be read in several ways (an entitlement by platform, or by language). Each way is a set of lanes of one
+ * index.
  */
 const column = (name: string) => (alias: string) => `${alias}.${name}`
 const dataset = column('dataset_id')
 const platform = column('source_platform')
 
-/** The leading columns of each index that a listing walks, as SQL, given the alias of its table. */
+/** The leading columns of each index that a listing walks, as SQL, for the alias of its table. */
 export const listingIndexes = {
   document_term_pk: { table: 'document_term', leading: [column('kind'), column('value'), dataset] },
   document_by_author: { table: 'document', leading: [platform, column('external_author_id')] },
@@ -38,34 +39,37 @@ export const listingIndexes = {
 
 export interface LaneSet {
   readonly index: keyof typeof listingIndexes
-  /** The values of the index's leading columns; numbers are whole and come from this code alone. */
+  /** The values of the index's leading columns. Numbers are whole, and only this code makes them. */
   readonly lanes: readonly (readonly (string | number)[])[]
 }
 
 export interface Driver {
-  /** Of each part, the ways to have it. */
+  /** For each part, the ways to read it. */
   readonly parts: readonly (readonly LaneSet[])[]
-  /** The kind of term its lanes answer for. */
+  /** The kind of term that its lanes guarantee. */
   readonly settles: number | null
 }
 
-/** More lanes than this cost more to look at than they can save; then another condition leads the way. */
+/** More lanes than this cost more than they save, so another condition becomes the driver. */
 const lanesMax = 2000
-/** Buckets are many for a wide range, which is the one that needs no help. */
+/** A wide range has many buckets, but it excludes so little that it need not be a driver. */
 const bucketLanesMax = 400
 
-/** Beyond this many lanes of terms it is asked which of them there are: most values are in few of a thousand datasets. */
-const unaskedLanesMax = 200
+/**
+ * With more lanes of terms than this, a query first finds which of them exist, because most values occur in few of a
+ * thousand datasets.
+ */
+const uncheckedLanesMax = 200
 
-/** What must be looked up before lanes can be named. */
+/** Look-ups that are needed to name the lanes. */
 export interface LaneLookup {
-  /** The days of publication that there are in some datasets; null where there are none. */
+  /** The first and last publication day in some datasets; null if there is none. */
   publishedDays(datasets: readonly string[]): Promise<{ first: number; last: number } | null>
   /** The datasets in which each value of a kind of term occurs. */
   datasetsOf(kind: number, values: readonly string[]): Promise<readonly { value: string; dataset: string }[]>
 }
 
-/** The one that is likely to be most telling first. */
+/** The drivers of a query, probably the most selective first. */
 export async function driversOf(query: BrowseQuery, look: LaneLookup): Promise<Driver[]> {
   if (query.exact !== null) return [exactDriver(query, query.exact)]
   const { entries } = query.scope
@@ -96,7 +100,7 @@ export async function driversOf(query: BrowseQuery, look: LaneLookup): Promise<D
   return drivers
 }
 
-/** By id, by URL and, where platforms are named, by the platform's own id. */
+/** By id, by URL and, if platforms are named, by the platform's own id. */
 function exactDriver(query: BrowseQuery, { text, platforms }: NonNullable<BrowseQuery['exact']>): Driver {
   const parts: LaneSet[][] = [
     [{ index: 'document_pk', lanes: [[text]] }],
@@ -110,7 +114,7 @@ function exactDriver(query: BrowseQuery, { text, platforms }: NonNullable<Browse
   return { parts, settles: null }
 }
 
-/** Entries that restrict the same dimensions share a part, so that many entries are not many statements. */
+/** Entries that restrict the same dimensions share a part, so that many entries do not become many statements. */
 export async function scopeDriver(entries: readonly ScopeEntry[], look: LaneLookup): Promise<Driver> {
   const alike = Map.groupBy(entries, (entry) =>
     [entry.platforms, entry.languages, entry.regions, entry.publishedFrom ?? entry.publishedTo]
@@ -164,7 +168,7 @@ async function termLanes(
   values: readonly string[],
   look: LaneLookup,
 ): Promise<[number, string, string][]> {
-  if (datasets.length * values.length <= unaskedLanesMax) {
+  if (datasets.length * values.length <= uncheckedLanesMax) {
     return datasets.flatMap((dataset) => values.map((value): [number, string, string] => [kind, value, dataset]))
   }
   const entitled = new Set(datasets)
@@ -178,7 +182,7 @@ function scoreLanes(datasets: readonly string[], least: number | null, most: num
   return { index: 'document_by_score', lanes: pairs(datasets, numbers(first, last)) }
 }
 
-/** Null where the range is so wide that its days cannot be listed. */
+/** Null if the range has too many days to list. */
 async function dayLanes(
   datasets: readonly string[],
   from: number | null,

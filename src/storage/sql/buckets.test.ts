@@ -21,7 +21,7 @@ test('the database puts every number into the bucket that the code looks for it 
     fc.property(number, (value) => {
       const { score, day } = bucketsOf.get(value) as { score: number; day: number }
       assert.equal(score, scoreBucketOf(value))
-      // Zero has a sign here, and none there.
+      // JavaScript has a negative zero, and SQL does not.
       assert.equal(day, dayOf(value) + 0)
     }),
     { numRuns: 2000 },

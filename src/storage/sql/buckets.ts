@@ -1,14 +1,14 @@
-import { dayMs } from '../../time.ts'
+import { dayMs } from '../../platform/time.ts'
 
 /**
  * Ranges as runs of equal values. A score or a publication time has too many values to list a range of them in the
- * order of the catalog; its bucket has few. Each bucket is one run of an index that then is in the order of document
- * ids, a range is the few buckets that it touches, and the exact bounds are checked on the documents found there.
+ * order of the catalog, but few buckets. Each bucket is one run of an index, in the order of document ids. A range is
+ * the few buckets that it touches, and the exact bounds are checked on the documents found.
  *
- * The expressions are part of two indexes (see `migrations/`): a database uses those only for the very same expression,
- * so a change here needs a migration that makes the indexes anew.
+ * The expressions are part of two indexes (see `migrations/`). A database uses these indexes only for exactly the same
+ * expression, so a change here needs a migration that rebuilds the indexes.
  */
-/** Both databases cut towards zero, as this does; days that never ascend and then fall are all that is needed. */
+/** Both databases truncate towards zero, like this function. Days only need to be monotonic. */
 export const dayOf = (timeMs: number): number => Math.trunc(timeMs / dayMs)
 export const dayExpression = (column: string): string => `(${column} / ${dayMs})`
 
@@ -16,7 +16,7 @@ const steps = [1, 2, 5]
 const decades = (most: number): number[] =>
   Array.from({ length: most }, (_, power) => steps.map((step) => step * 10 ** power)).flat()
 
-/** The least score of each bucket but the first, ascending: 1, 2, 5, 10, … on both sides of 0. */
+/** The least score of each bucket except the first, ascending: 1, 2, 5, 10, … on both sides of 0. */
 const scoreBounds: readonly number[] = [
   ...decades(6)
     .reverse()

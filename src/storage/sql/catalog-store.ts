@@ -1,38 +1,25 @@
 import type { Kysely } from 'kysely'
 import type { Scope } from '../../access/scope.ts'
 import type { CatalogStore, DocumentRecord, Page, SnapshotRecord } from '../../catalog/catalog-store.ts'
-import { idTimeMs } from '../../ids.ts'
+import type { FieldsWith } from '../../document/field-types.ts'
+import { fieldColumns } from '../../document/rows.ts'
+import { idTimeMs } from '../../platform/ids.ts'
 import { isVersionOpen } from './browse-conditions.ts'
 import { browseIds } from './browse-ids.ts'
-import { statusOf } from './document-rows.ts'
+import { readColumn } from './document-rows.ts'
 import { ingestTimes } from './ingest-times.ts'
 import { readBodies } from './read-bodies.ts'
 import type { DocumentRow, SnapshotRow, Tables } from './tables.ts'
 
-/** What a record shows. Not the rest: facts and the extra payload can be far larger than all of this. */
-export const recordColumns = [
-  'document_id',
-  'dataset_id',
-  'source_platform',
-  'external_id',
-  'url',
-  'title',
-  'content_type',
-  'language',
-  'region',
-  'status',
-  'current_version_id',
-  'version_count',
-  'published_at',
-  'observed_at',
-  'author',
-  'topics',
-  'tags',
-  'classifications',
-  'score',
-  'snapshot_id',
-] as const satisfies readonly (keyof DocumentRow)[]
-export type RecordRow = Pick<DocumentRow, (typeof recordColumns)[number]>
+/**
+ * The columns that a record shows. Facts and the extra payload are left out, because they can be far larger than all of
+ * these.
+ */
+const recordRows = fieldColumns.filter(({ answer }) => answer !== undefined)
+const keptOfRecord = ['version_count', 'updated_at', 'snapshot_id'] as const
+type RecordColumn = Extract<keyof DocumentRow, FieldsWith<'answer'> | 'document_id'> | (typeof keptOfRecord)[number]
+export const recordColumns = [...recordRows.map(({ column }) => column), ...keptOfRecord] as readonly RecordColumn[]
+export type RecordRow = Pick<DocumentRow, RecordColumn>
 
 export function sqlCatalogStore(db: Kysely<Tables>): CatalogStore {
   return {
@@ -130,7 +117,7 @@ export function sqlCatalogStore(db: Kysely<Tables>): CatalogStore {
   }
 }
 
-/** A document's versions as far as the scope opens them. */
+/** The versions of a document that the scope opens. */
 const versionsIn = (db: Kysely<Tables>, documentId: string, scope: Scope) =>
   db
     .selectFrom('document_version')
@@ -138,7 +125,9 @@ const versionsIn = (db: Kysely<Tables>, documentId: string, scope: Scope) =>
     .where('document_version.document_id', '=', documentId)
     .where(isVersionOpen(scope, 'document_version', 'document'))
 
-/** Ids sort by the time they were made, so "newest first" and "after this one" need the id alone. */
+/**
+ * Keyset paging by id. Ids sort by the time they were made, so "newest first" and "after this one" need only the id.
+ */
 function paged<Query extends { where: unknown; orderBy: unknown; limit: unknown }>(
   query: Query,
   id: string,
@@ -153,7 +142,7 @@ function paged<Query extends { where: unknown; orderBy: unknown; limit: unknown 
   return from.orderBy(id, 'desc').limit(page.limit) as unknown as Query
 }
 
-/** Adds what was asked for, one further query for each part, whatever the number of documents. */
+/** Adds the requested parts, with one query for each part, whatever the number of documents. */
 async function withParts(
   db: Kysely<Tables>,
   rows: readonly RecordRow[],
@@ -172,29 +161,14 @@ async function withParts(
   }))
 }
 
-function documentRecord(row: RecordRow): DocumentRecord {
-  return {
-    documentId: row.document_id,
-    datasetId: row.dataset_id,
-    platform: row.source_platform,
-    externalId: row.external_id,
-    url: row.url,
-    title: row.title,
-    contentType: row.content_type,
-    language: row.language,
-    region: row.region,
-    status: statusOf(row),
-    currentVersionId: row.current_version_id,
-    versionCount: row.version_count,
-    publishedAt: row.published_at,
+export function documentRecord(row: RecordRow): DocumentRecord {
+  const record: Record<string, unknown> = {
     createdAt: idTimeMs(row.document_id),
-    observedAt: row.observed_at,
-    author: row.author === null ? null : JSON.parse(row.author),
-    topics: row.topics === null ? [] : JSON.parse(row.topics),
-    tags: row.tags === null ? [] : JSON.parse(row.tags),
-    classifications: row.classifications === null ? [] : JSON.parse(row.classifications),
-    score: row.score,
+    versionCount: row.version_count,
+    seenAt: row.updated_at,
   }
+  for (const field of recordRows) record[field.property] = readColumn(row, field)
+  return record as unknown as DocumentRecord
 }
 
 function snapshotRecord(row: SnapshotRow): SnapshotRecord {

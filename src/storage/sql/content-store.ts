@@ -1,7 +1,7 @@
-import type { Kysely } from 'kysely'
-import { newId } from '../../ids.ts'
+import { CompiledQuery, type Kysely } from 'kysely'
 import type { ContentStore, IncomingDocument, IngestResult } from '../../ingest/content-store.ts'
 import { BatchRecord, DocumentState } from '../../ingest/document-state.ts'
+import { idTimeMs, newId } from '../../platform/ids.ts'
 import {
   documentRow,
   eventRow,
@@ -16,7 +16,6 @@ import { hideSentAgain } from './hide-for-erasure.ts'
 import { idLists } from './id-lists.ts'
 import { lastRevision } from './index-revisions.ts'
 import { insertRows } from './insert-rows.ts'
-import { CompiledQuery } from './kysely.ts'
 import { isNotLeaving } from './leaving-datasets.ts'
 import type { DocumentRow, DocumentTermRow, Tables } from './tables.ts'
 import { together } from './together.ts'
@@ -34,14 +33,14 @@ export function sqlContentStore(db: Kysely<Tables>): ContentStore {
         together(db, [() => readStates(db, documents), () => knownTombstones(db), () => lastRevision(db)])
       const [datasetRows, found] = await together(db, [knownDatasets, read])
       const datasets = new Set(datasetRows.map((row) => row.dataset_id))
-      let isHiding = false
+      const arriveAfter = new Map<string, number>()
       for (const { dataset_id, hidden_by } of datasetRows) {
         const sent = hidden_by === null ? [] : documents.filter((one) => one.datasetId === dataset_id)
         if (sent.length === 0) continue
-        isHiding = true
-        await hideSentAgain(db, hidden_by!, sent, nowMs)
+        const below = await hideSentAgain(db, hidden_by!, sent, nowMs)
+        arriveAfter.set(dataset_id, below === null ? nowMs : idTimeMs(below))
       }
-      const [states, tombstones, last] = isHiding ? await read() : found
+      const [states, tombstones, last] = arriveAfter.size > 0 ? await read() : found
       const erased = await erasedAmong(
         db,
         tombstones,
@@ -51,6 +50,7 @@ export function sqlContentStore(db: Kysely<Tables>): ContentStore {
       let revision = last
       const revise = (): number => ++revision
       const touched = new Set<DocumentState>()
+      const seen = new Set<DocumentState>()
       const record = new BatchRecord()
 
       for (const incoming of documents) {
@@ -68,12 +68,13 @@ export function sqlContentStore(db: Kysely<Tables>): ContentStore {
         const identity = identityOf(incoming)
         let state = states.get(identity)
         if (state === undefined) {
-          state = DocumentState.fresh(newId('doc', nowMs))
+          state = DocumentState.fresh(newId('doc', Math.max(nowMs, arriveAfter.get(incoming.datasetId) ?? nowMs)))
           states.set(identity, state)
         }
         if (state.needsBody(incoming)) state.knowBody(await currentBody(db, state.document.currentVersionId))
         const outcome = state.merge(incoming, record, nowMs, revise)
-        if (outcome !== 'unchanged') touched.add(state)
+        const group = outcome === 'unchanged' ? seen : touched
+        group.add(state)
         results.push({ documentId: state.document.documentId, versionId: state.document.currentVersionId, outcome })
       }
 
@@ -87,12 +88,13 @@ export function sqlContentStore(db: Kysely<Tables>): ContentStore {
             created.map((state) => documentRow(state.document)),
           ),
         ...changed.map((state) => () => updateDocument(documentRow(state.document))),
+        ...updatesOfSeen(db, [...seen.difference(touched)]),
         ...changed.flatMap(termsRemoved).map((term) => () => removeTerm(db, term)),
         () => insertRows(db, 'document_term', [...touched].flatMap(termsAdded)),
         () => insertRows(db, 'document_version', record.versions.map(versionRow)),
         () => insertRows(db, 'snapshot', record.snapshots.map(snapshotRow)),
         () => insertRows(db, 'fact_set', record.factSets.map(factSetRow)),
-        // All of them together: the sequence follows the order in which the documents came.
+        // All events together, so that the sequence follows the order of the documents.
         () => insertRows(db, 'event', record.events.map(eventRow)),
       ])
       for (const { versionId, language, indexRevision } of record.relabelled) {
@@ -126,13 +128,13 @@ async function readStates(
   for (const group of Map.groupBy(documents, (one) => `${one.datasetId}\u0000${one.platform}`).values()) {
     const { datasetId, platform } = group[0]!
     const externalIds = [...new Set(group.map((one) => one.externalId))]
-    for (const wanted of idLists(externalIds)) {
+    for (const someIds of idLists(externalIds)) {
       const rows = db
         .selectFrom('document')
         .selectAll()
         .where('dataset_id', '=', datasetId)
         .where('source_platform', '=', platform)
-        .where('external_id', 'in', wanted)
+        .where('external_id', 'in', someIds)
       reads.push(() => rows.execute())
     }
   }
@@ -144,12 +146,25 @@ async function readStates(
   return states
 }
 
-/** The statement's text is made once: that takes longer than to write the row. */
+/** Compiles the statement once: compiling takes longer than writing the row. */
 function updatingDocument(db: Kysely<Tables>): (row: DocumentRow) => Promise<unknown> {
   let text: string | undefined
   return ({ document_id, ...rest }) => {
     text ??= db.updateTable('document').set(rest).where('document_id', '=', document_id).compile().sql
     return db.executeQuery(CompiledQuery.raw(text, [...Object.values(rest), document_id]))
+  }
+}
+
+/**
+ * For documents that arrived again unchanged. One statement updates many, because nearly all of a batch have the same
+ * time.
+ */
+function* updatesOfSeen(db: Kysely<Tables>, seen: readonly DocumentState[]): Generator<() => Promise<unknown>> {
+  const later = seen.filter(({ document, before }) => document.seenAt !== before?.seenAt)
+  for (const [seenAt, states] of Map.groupBy(later, ({ document }) => document.seenAt)) {
+    for (const ids of idLists(states.map(({ document }) => document.documentId))) {
+      yield () => db.updateTable('document').set({ updated_at: seenAt }).where('document_id', 'in', ids).execute()
+    }
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import type { Tables } from './tables.ts'
 
-/** How many rows have each state, counted no further than so many: by an index that begins with the state. */
+/** Counts the rows of each status, up to `countedMax` for each, with an index that begins with the status. */
 export async function countByStatus<Status extends string>(
   db: Kysely<Tables>,
   table: 'live_run' | 'analysis_run',

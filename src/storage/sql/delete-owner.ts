@@ -1,10 +1,10 @@
 import type { Kysely } from 'kysely'
 import type { EntitlementInput } from '../../access/entitlement.ts'
 import { unfinishedStatuses } from '../../analysis/run-states.ts'
-import { TidemarkError } from '../../errors.ts'
+import { TidemarkError } from '../../platform/errors.ts'
 import type { Tables } from './tables.ts'
 
-/** What stands in the way of a deletion, counted. */
+/** The uses that prevent a deletion, with their counts. */
 type Uses = Readonly<Record<string, { readonly count: number; readonly of: string }>>
 
 function refuseInUse(what: string, uses: Uses): void {
@@ -46,7 +46,7 @@ export async function deleteApplication(
   await db.deleteFrom('application').where('application_id', '=', applicationId).execute()
 }
 
-/** Tasks that it held are another's when their leases lapse. */
+/** Deletes a collector. Other collectors get its tasks when the leases lapse. */
 export async function deleteCollector(
   db: Kysely<Tables>,
   collectorId: string,
@@ -71,7 +71,7 @@ export async function deleteCollector(
   await db.deleteFrom('collector').where('collector_id', '=', collectorId).execute()
 }
 
-/** Only one that nothing hangs on. */
+/** Deletes a dataset that nothing uses. */
 export async function deleteDataset(db: Kysely<Tables>, datasetId: string): Promise<void> {
   await refuseLeaving(db, datasetId)
   await refuseDatasetInUse(db, datasetId)
@@ -118,7 +118,7 @@ async function workingKeys(db: Kysely<Tables>, ownerId: string, nowMs: number): 
   return keys.filter((key) => key.revoked_at === null && (key.expires_at === null || key.expires_at > nowMs)).length
 }
 
-/** They stay in the lists as revoked: a backup of an earlier time that is restored must not bring them back to life. */
+/** Deleted keys stay in the lists as revoked, so that restoring an earlier backup does not make them valid again. */
 async function endKeys(
   db: Kysely<Tables>,
   owner: { readonly kind: 'consumer' | 'collector'; readonly id: string },

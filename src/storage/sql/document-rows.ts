@@ -1,104 +1,77 @@
 import type { Insertable } from 'kysely'
+import { openedBy } from '../../access/event-fields.ts'
 import type { EventType } from '../../changes/change-log.ts'
-import type { DocumentStatus } from '../../ingest/content-store.ts'
-import type { BatchRecord, DocumentState, KnownDocument } from '../../ingest/document-state.ts'
+import type {
+  ColumnValues,
+  DetailValues,
+  IndexedFields,
+  KnownDocument,
+  ResultFieldsFrom,
+} from '../../document/field-types.ts'
+import type { DocumentStatus } from '../../document/fields.ts'
+import { type ColumnRow, documentColumns, fieldColumns } from '../../document/rows.ts'
+import type { BatchRecord, DocumentState } from '../../ingest/document-state.ts'
 import type { DocumentRow, DocumentTermRow, DocumentVersionRow, EventRow, FactSetRow, SnapshotRow } from './tables.ts'
 
-/** Documents, and what is kept with them, between the words of `ingest/` and those of the tables. */
+/** Converts documents, and the rows kept with them, between the types of `ingest/` and those of the tables. */
 
 export const termKinds = { topic: 1, tag: 2, classification: 3 } as const
 
-export const statusOf = (row: Pick<DocumentRow, 'status'>): DocumentStatus =>
+const statusOf = (row: Pick<DocumentRow, 'status'>): DocumentStatus =>
   row.status === 'unavailable' ? 'unavailable' : 'active'
 
-/** What a result shows of a document beside its texts. */
-export const detailColumns = [
-  'external_id',
-  'url',
-  'external_author_id',
-  'author',
-  'topics',
-  'tags',
-] as const satisfies readonly (keyof DocumentRow)[]
+const indexedRows = fieldColumns.filter(({ indexed }) => indexed === 'columns')
+export type IndexedColumn = IndexedFields<'columns'>
 
-export function detailsOf(row: Pick<DocumentRow, (typeof detailColumns)[number]>) {
-  const author = row.author === null ? null : (JSON.parse(row.author) as { readonly nickname?: string | null })
-  return {
-    externalId: row.external_id,
-    url: row.url,
-    author: author && { externalAuthorId: row.external_author_id, nickname: author.nickname ?? null },
-    topics: valuesOf(row.topics),
-    tags: valuesOf(row.tags),
-  }
+/** The columns of a document, besides its texts, that scopes, the index and the results use. */
+export const columnNames = indexedRows.map(({ column }) => column) as readonly IndexedColumn[]
+
+export function columnsOf(row: Pick<DocumentRow, IndexedColumn>): ColumnValues {
+  const columns: Record<string, unknown> = {}
+  for (const field of indexedRows) columns[field.property] = readColumn(row, field)
+  return columns as unknown as ColumnValues
 }
 
-/** The values of a list that is kept as JSON, null where it is empty. */
+const detailRows = fieldColumns.filter(({ result }) => result?.from === 'details')
+
+/** The columns of a document, besides its texts, that a result shows. */
+export const detailColumns = [
+  ...detailRows.map(({ column }) => column),
+  'external_author_id',
+] as readonly DetailColumn[]
+export type DetailColumn = ResultFieldsFrom<'details'> | 'external_author_id'
+type DetailRow = Pick<DocumentRow, DetailColumn>
+
+export function detailsOf(row: DetailRow): DetailValues {
+  const details: Record<string, unknown> = {}
+  for (const field of detailRows) details[field.property] = readColumn(row, field)
+  const author = details.author as { readonly nickname?: string | null } | null
+  details.author = author && { externalAuthorId: row.external_author_id, nickname: author.nickname ?? null }
+  return details as unknown as DetailValues
+}
+
+/** The value of a column as answers use it. */
+export function readColumn(row: object, { column, kind }: ColumnRow): unknown {
+  const stored = (row as Readonly<Record<string, unknown>>)[column]
+  if (kind === 'texts') return valuesOf(stored as string | null)
+  if (kind === 'author') return stored === null ? null : JSON.parse(stored as string)
+  return kind === 'status' ? statusOf(row as Pick<DocumentRow, 'status'>) : stored
+}
+
+/** The values of a list that is stored as JSON. An empty list is stored as null. */
 export const valuesOf = (json: string | null): readonly string[] => (json === null ? [] : JSON.parse(json))
 
 export function knownDocument(row: DocumentRow): KnownDocument {
-  return {
-    documentId: row.document_id,
-    datasetId: row.dataset_id,
-    platform: row.source_platform,
-    externalId: row.external_id,
-    url: row.url,
-    contentType: row.content_type,
-    language: row.language,
-    region: row.region,
-    status: statusOf(row),
-    publishedAt: row.published_at,
-    observedAt: row.observed_at,
-    updatedAt: row.updated_at,
-    title: row.title,
-    externalAuthorId: row.external_author_id,
-    author: row.author,
-    topics: row.topics,
-    tags: row.tags,
-    facts: row.facts,
-    classifications: row.classifications,
-    score: row.score,
-    metrics: row.metrics,
-    snapshotId: row.snapshot_id,
-    quality: row.quality,
-    extraPayload: row.extra_payload,
-    bodyHash: row.body_hash,
-    currentVersionId: row.current_version_id,
-    versionCount: row.version_count,
-    indexRevision: row.index_revision,
-  }
+  const document: Record<string, unknown> = {}
+  for (const { property, column } of documentColumns) document[property] = row[column as keyof DocumentRow]
+  document.status = statusOf(row)
+  return document as unknown as KnownDocument
 }
 
 export function documentRow(document: KnownDocument): DocumentRow {
-  return {
-    document_id: document.documentId,
-    dataset_id: document.datasetId,
-    source_platform: document.platform,
-    external_id: document.externalId,
-    url: document.url,
-    content_type: document.contentType,
-    language: document.language,
-    region: document.region,
-    status: document.status,
-    published_at: document.publishedAt,
-    observed_at: document.observedAt,
-    updated_at: document.updatedAt,
-    title: document.title,
-    external_author_id: document.externalAuthorId,
-    author: document.author,
-    topics: document.topics,
-    tags: document.tags,
-    facts: document.facts,
-    classifications: document.classifications,
-    score: document.score,
-    metrics: document.metrics,
-    snapshot_id: document.snapshotId,
-    quality: document.quality,
-    extra_payload: document.extraPayload,
-    body_hash: document.bodyHash,
-    current_version_id: document.currentVersionId,
-    version_count: document.versionCount,
-    index_revision: document.indexRevision,
-  }
+  const row: Record<string, unknown> = {}
+  for (const { property, column } of documentColumns) row[column] = document[property as keyof KnownDocument]
+  return row as unknown as DocumentRow
 }
 
 export const versionRow = (version: BatchRecord['versions'][number]): DocumentVersionRow => ({
@@ -139,9 +112,16 @@ export const eventRow = (event: NewEvent): Insertable<EventRow> => ({
   occurred_at: event.occurredAt,
   observed_at: event.observedAt,
   ingested_at: event.ingestedAt,
+  opened_by: event.before === null ? event.openedBy : event.openedBy | openedBy.moved,
+  language: event.now.language,
+  region: event.now.region,
+  published_at: event.now.publishedAt,
+  language_before: event.before?.language ?? null,
+  region_before: event.before?.region ?? null,
+  published_before: event.before?.publishedAt ?? null,
 })
 
-/** What a listing finds a document by. */
+/** The terms that a listing will find the document by from now on. */
 export function termsAdded({ before, document }: DocumentState): DocumentTermRow[] {
   const known = new Set(before === null ? [] : termsOf(before).map(termKey))
   return termsOf(document).filter((term) => !known.has(termKey(term)))

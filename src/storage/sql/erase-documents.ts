@@ -1,16 +1,20 @@
-import type { Kysely } from 'kysely'
-import { newId } from '../../ids.ts'
+import { type Kysely, sql } from 'kysely'
+import { openedBy } from '../../access/event-fields.ts'
+import { placeOf } from '../../ingest/document-state.ts'
+import { newId } from '../../platform/ids.ts'
 import { eventRow, knownDocument, termsOf } from './document-rows.ts'
 import { lastRevision } from './index-revisions.ts'
 import { insertRows } from './insert-rows.ts'
-import { sql } from './kysely.ts'
 import type { DocumentRow, Tables } from './tables.ts'
 import { tombstonesToBe } from './tombstones.ts'
 
-/** Rows of keys in one statement: far below what any database takes. */
+/** Keys in one statement: far below the limit of any database. */
 const keysAtOnce = 200
 
-/** The documents themselves go, and nothing that reads begins anywhere else. What hangs on them is removed later. */
+/**
+ * Deletes the document rows, with which every read begins, so the documents are hidden at once. `removeRemains` removes
+ * the rest later.
+ */
 export async function hideDocuments(
   db: Kysely<Tables>,
   rows: readonly DocumentRow[],
@@ -19,6 +23,7 @@ export async function hideDocuments(
 ): Promise<void> {
   if (rows.length === 0) return
   const documentIds = rows.map((row) => row.document_id)
+  const languages = await otherLanguages(db, rows)
   const tombstones = await tombstonesToBe(db)
   let revision = await lastRevision(db)
   const terms = rows.flatMap((row) => termsOf(knownDocument(row)))
@@ -51,8 +56,10 @@ export async function hideDocuments(
   await insertRows(
     db,
     'event',
-    rows.map((row) =>
-      eventRow({
+    rows.map((row) => {
+      const now = placeOf(knownDocument(row))
+      const others = languages.get(row.document_id)
+      return eventRow({
         eventId: newId('evt', nowMs),
         type: 'document.erased',
         datasetId: row.dataset_id,
@@ -63,12 +70,36 @@ export async function hideDocuments(
         occurredAt: nowMs,
         observedAt: nowMs,
         ingestedAt: nowMs,
-      }),
-    ),
+        openedBy: openedBy.anyone,
+        now,
+        // Earlier texts in other languages have readers of their own.
+        before: others === undefined ? null : { ...now, language: [...others].join() },
+      })
+    }),
   )
 }
 
-/** All that hangs on documents that are hidden. */
+/** The languages of these documents' versions that differ from the language of the document. */
+async function otherLanguages(db: Kysely<Tables>, rows: readonly DocumentRow[]): Promise<Map<string, Set<string>>> {
+  const languages = new Map<string, Set<string>>()
+  const several = new Map(rows.filter((row) => row.version_count > 1).map((row) => [row.document_id, row]))
+  for (const documentIds of portions([...several.keys()])) {
+    const versions = await db
+      .selectFrom('document_version')
+      .select(['document_id', 'language'])
+      .distinct()
+      .where('document_id', 'in', documentIds)
+      .where('language', 'is not', null)
+      .execute()
+    for (const { document_id, language } of versions) {
+      if (language === several.get(document_id)!.language) continue
+      languages.set(document_id, (languages.get(document_id) ?? new Set()).add(language!))
+    }
+  }
+  return languages
+}
+
+/** Removes everything that belongs to hidden documents. */
 export async function removeRemains(db: Kysely<Tables>, documentIds: readonly string[]): Promise<void> {
   for (const some of portions(documentIds)) {
     const versions = await db
@@ -85,8 +116,9 @@ export async function removeRemains(db: Kysely<Tables>, documentIds: readonly st
 }
 
 /**
- * Events between two places that tell of documents which one job, or any, has erased: their ids stay, and when each was made,
- * which its id says too. What they said of the document goes.
+ * Clears the events in a range that refer to documents erased by one job, or by any job if `erasureId` is null. Their
+ * ids and times of ingest stay, because an id contains its time anyway. All other information about the document is
+ * cleared.
  */
 export async function forgetEvents(
   db: Kysely<Tables>,

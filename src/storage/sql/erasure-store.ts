@@ -1,19 +1,29 @@
-import type { Kysely } from 'kysely'
-import { TidemarkError } from '../../errors.ts'
-import { firstIdAt, newId } from '../../ids.ts'
-import type { DatasetPart, Erasure, ErasureStatus, ErasureStore, Selection } from '../../operator/erasure-store.ts'
-import type { AuditMark } from '../../operator/operator-store.ts'
-import { quoted } from '../../quoted.ts'
-import { dayMs } from '../../time.ts'
+import { type Kysely, sql } from 'kysely'
+import type {
+  AuthorPart,
+  DatasetPart,
+  Erasure,
+  ErasureStatus,
+  ErasureStore,
+  Selection,
+} from '../../operator/erasure-store.ts'
+import { TidemarkError } from '../../platform/errors.ts'
+import { firstIdAt, idTimeMs } from '../../platform/ids.ts'
+import { quoted } from '../../platform/quoted.ts'
+import { dayMs } from '../../platform/time.ts'
+import { auditErasure as audit } from './audit-erasure.ts'
 import { forgetEvents, removeRemains } from './erase-documents.ts'
 import { hideFor } from './hide-for-erasure.ts'
 import { keepClaim } from './kept-claims.ts'
-import { sql } from './kysely.ts'
+import { auditReplay, endRuns, hideAgain, takeOverSecret } from './replay-erasure.ts'
 import type { ErasureRow, Tables } from './tables.ts'
 import { type Arrivals, arrivalsAfter, tellSome } from './told-arrivals.ts'
-import { knownTombstones } from './tombstones.ts'
+import { knownTombstones, tombstoneSecret } from './tombstones.ts'
 
-/** An index that says nothing for so long is of a process that ended. When that starts again it looks what was erased. */
+/**
+ * An index copy that has not reported for this long belongs to a process that has ended. When that process starts
+ * again, it finds out what was erased.
+ */
 const indexSilenceMaxMs = 90_000
 
 export function sqlErasureStore(db: Kysely<Tables>): ErasureStore {
@@ -24,7 +34,7 @@ export function sqlErasureStore(db: Kysely<Tables>): ErasureStore {
     async count(selection) {
       if ('dataset' in selection) await mustHaveDataset(db, selection.dataset.datasetId)
       if ('author' in selection) await mustHaveDataset(db, selection.author.datasetId)
-      const { documents } = await matching(db, selection)
+      const { documents } = await matching(db, await upToNow(db, selection))
         .select((eb) => eb.fn.countAll().as('documents'))
         .executeTakeFirstOrThrow()
       return Number(documents)
@@ -38,12 +48,13 @@ export function sqlErasureStore(db: Kysely<Tables>): ErasureStore {
       await keepClaim(db, claim, mark.at)
       if ('dataset' in selection) await hideDataset(db, selection.dataset.datasetId, erasureId)
       if ('author' in selection) await mustHaveDataset(db, selection.author.datasetId)
+      const now = await upToNow(db, selection)
       await db
         .insertInto('erasure')
         .values({
           erasure_id: erasureId,
           actor: mark.actor,
-          selection: JSON.stringify(selection),
+          selection: JSON.stringify(now),
           documents: 0,
           removed: 0,
           keep_tombstones: keepTombstones ? 1 : 0,
@@ -208,7 +219,7 @@ export function sqlErasureStore(db: Kysely<Tables>): ErasureStore {
       if (after === null) {
         await audit(db, 'tombstone.lift', erasureId, { documents: await tombstonesOf(db, erasureId) }, mark)
       }
-      // Of a job that has removed all of them: an index leads through those in the order of their ids.
+      // The job has removed all its documents, so an index yields them in the order of their ids.
       const removed = db
         .selectFrom('erased_document')
         .select('document_id')
@@ -225,6 +236,90 @@ export function sqlErasureStore(db: Kysely<Tables>): ErasureStore {
         .execute()
       return portion.length === most ? last : null
     },
+
+    async hiddenAmong(erasureIds) {
+      const hidden = db.selectFrom('erasure').select('erasure_id').where('selection', 'is', null)
+      const rows = await hidden.where('erasure_id', 'in', [...erasureIds]).execute()
+      return rows.map((row) => row.erasure_id)
+    },
+
+    async removal(erasureId, after, most) {
+      const job = await rowOf(erasureId)
+      // The index yields the removed and the other documents separately, each in the order of their ids.
+      const documents = db
+        .selectFrom('erased_document')
+        .select(['document_id', 'tombstone'])
+        .where('erasure_id', '=', erasureId)
+        .where('document_id', '>', after ?? '')
+        .orderBy('document_id')
+        .limit(most)
+      const removed = await documents.where('remains', 'is', null).execute()
+      const hidden = await documents.where('remains', '=', 1).execute()
+      const first = [...removed, ...hidden]
+        .map((row) => ({ documentId: row.document_id, tombstone: row.tombstone }))
+        .sort((a, b) => (a.documentId < b.documentId ? -1 : 1))
+        .slice(0, most)
+      return {
+        erasureId,
+        actor: job.actor,
+        createdAt: job.created_at,
+        keepTombstones: job.keep_tombstones === 1,
+        purgeArtifacts: job.purge_artifacts === 1,
+        artifactRunIds: JSON.parse(job.artifact_run_ids),
+        tombstoneSecret: await tombstoneSecret(db),
+        documents: first,
+      }
+    },
+
+    async eraseAgain({ erasureId, tombstoneSecret: secret, documents }, nowMs) {
+      const known = await takeOverSecret(db, secret)
+      await hideAgain(
+        db,
+        documents.map(({ documentId, tombstone }) => ({
+          document_id: documentId,
+          erasure_id: erasureId,
+          // A tombstone made with another secret would never match.
+          tombstone: known === secret ? tombstone : null,
+          keepTombstone: tombstone !== null,
+        })),
+        nowMs,
+      )
+    },
+
+    async takeOver({ erasureId, actor, createdAt, keepTombstones, purgeArtifacts, artifactRunIds }, mark) {
+      const all = db.selectFrom('erased_document').where('erasure_id', '=', erasureId)
+      const count = (rows: typeof all) =>
+        rows
+          .select((eb) => eb.fn.countAll().as('documents'))
+          .executeTakeFirstOrThrow()
+          .then((row) => Number(row.documents))
+      // None of them is removed before the job exists.
+      const again = await count(all.where('remains', '=', 1))
+      const there = await db.selectFrom('erasure').select('erasure_id').where('erasure_id', '=', erasureId).execute()
+      if (there.length > 0) return again
+      const documents = await count(all)
+      if (purgeArtifacts) await endRuns(db, artifactRunIds, mark.at)
+      await db
+        .insertInto('erasure')
+        .values({
+          erasure_id: erasureId,
+          actor,
+          selection: null,
+          documents,
+          removed: documents - again,
+          keep_tombstones: keepTombstones ? 1 : 0,
+          purge_artifacts: purgeArtifacts ? 1 : 0,
+          artifact_run_ids: JSON.stringify(artifactRunIds),
+          deletes_dataset: null,
+          arrivals: null,
+          status: 'running' satisfies ErasureStatus,
+          created_at: createdAt,
+          completed_at: null,
+        })
+        .execute()
+      await auditReplay(db, { erasureId, actor, createdAt, documents, again }, mark)
+      return again
+    },
   }
 }
 
@@ -237,7 +332,7 @@ async function tombstonesOf(db: Kysely<Tables>, erasureId: string): Promise<numb
   return Number(tombstones)
 }
 
-/** What is still to be hidden by jobs that run. */
+/** The documents that running jobs have yet to hide. */
 async function unhidden(db: Kysely<Tables>): Promise<Selection[]> {
   const rows = await db
     .selectFrom('erasure')
@@ -247,14 +342,14 @@ async function unhidden(db: Kysely<Tables>): Promise<Selection[]> {
   return rows.flatMap(({ selection }) => (selection === null ? [] : (JSON.parse(selection) as Selection)))
 }
 
-/** A name that is not there is a mistake, not an author without documents. */
+/** A missing dataset is an error, unlike an author without documents. */
 async function mustHaveDataset(db: Kysely<Tables>, datasetId: string): Promise<{ hidden_by: string | null }> {
   const row = await db.selectFrom('dataset').select('hidden_by').where('dataset_id', '=', datasetId).executeTakeFirst()
   if (row === undefined) throw new TidemarkError('not_found', `there is no dataset ${quoted(datasetId)}`)
   return row
 }
 
-/** One at a time takes a dataset out of sight. */
+/** Hides a dataset. Only one job at a time can hide it. */
 async function hideDataset(db: Kysely<Tables>, datasetId: string, erasureId: string): Promise<void> {
   const { hidden_by } = await mustHaveDataset(db, datasetId)
   if (hidden_by !== null) {
@@ -263,7 +358,7 @@ async function hideDataset(db: Kysely<Tables>, datasetId: string, erasureId: str
   await db.updateTable('dataset').set({ hidden_by: erasureId }).where('dataset_id', '=', datasetId).execute()
 }
 
-/** Its documents are hidden: what came in meanwhile is shown, or the dataset goes too. */
+/** All documents of the job are hidden: shows the dataset again with what arrived meanwhile, or deletes the dataset. */
 async function showDataset(
   db: Kysely<Tables>,
   { datasetId, below }: DatasetPart,
@@ -272,7 +367,7 @@ async function showDataset(
 ): Promise<Arrivals | null> {
   if (row.deletes_dataset === null) {
     await db.updateTable('dataset').set({ hidden_by: null }).where('dataset_id', '=', datasetId).execute()
-    return arrivalsAfter(datasetId, below, nowMs)
+    return arrivalsAfter(datasetId, { after: below, newest: await newestOf(db, datasetId) }, nowMs)
   }
   await db.deleteFrom('classification').where('dataset_id', '=', datasetId).execute()
   await audit(db, 'dataset.delete', datasetId, { erasureId: row.erasure_id }, { actor: row.actor, at: nowMs })
@@ -280,7 +375,7 @@ async function showDataset(
   return null
 }
 
-/** Returns whether there are more. */
+/** Returns whether more documents are left. */
 async function hideSome(db: Kysely<Tables>, row: ErasureRow, most: number, nowMs: number): Promise<boolean> {
   const selection = JSON.parse(row.selection!) as Selection
   const documents = await matching(db, selection).selectAll().orderBy('document_id').limit(most).execute()
@@ -293,6 +388,27 @@ async function hideSome(db: Kysely<Tables>, row: ErasureRow, most: number, nowMs
     .where('erasure_id', '=', row.erasure_id)
     .execute()
   return false
+}
+
+/**
+ * An id contains the time of the process that made it. If clocks differ, an existing document can have an id later than
+ * the requested moment. This raises the bound to include it.
+ */
+async function upToNow(db: Kysely<Tables>, selection: Selection): Promise<Selection> {
+  const raised = async <Part extends Pick<AuthorPart, 'datasetId' | 'below'>>(part: Part): Promise<Part> => {
+    const newest = await newestOf(db, part.datasetId)
+    if (part.below === undefined || newest === null || newest < part.below) return part
+    return { ...part, below: firstIdAt('doc', idTimeMs(newest) + 1) }
+  }
+  if ('dataset' in selection) return { dataset: await raised(selection.dataset) }
+  if ('author' in selection) return { author: await raised(selection.author) }
+  return selection
+}
+
+async function newestOf(db: Kysely<Tables>, datasetId: string): Promise<string | null> {
+  const documents = db.selectFrom('document').select('document_id').where('dataset_id', '=', datasetId)
+  const newest = await documents.orderBy('document_id', 'desc').limit(1).executeTakeFirst()
+  return newest?.document_id ?? null
 }
 
 function matching(db: Kysely<Tables>, selection: Selection) {
@@ -308,20 +424,6 @@ function matching(db: Kysely<Tables>, selection: Selection) {
     .where('external_author_id', '=', externalAuthorId)
     .where('dataset_id', '=', datasetId)
   return below === undefined ? ofAuthor : ofAuthor.where('document_id', '<', below)
-}
-
-/** Who, when and how many; what it was is to be forgotten here too. */
-export async function audit(
-  db: Kysely<Tables>,
-  action: string,
-  target: string,
-  detail: object,
-  { actor, at }: AuditMark,
-): Promise<void> {
-  await db
-    .insertInto('audit')
-    .values({ audit_id: newId('aud', at), at, actor, action, target, detail: JSON.stringify(detail) })
-    .execute()
 }
 
 const erasureOf = (row: ErasureRow): Erasure => ({

@@ -1,52 +1,55 @@
-import type { Kysely } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import { type FieldPermission, readableFields, type Scope, versionLanguage } from '../../access/scope.ts'
-import {
-  contentText,
-  documentLine,
-  type ExportedDocument,
-  type ExportedVersion,
-  versionLine,
-} from '../../export/export-line.ts'
+import type { DocumentRecord, VersionRecord } from '../../catalog/catalog-store.ts'
+import { documentLine, versionLine } from '../../export/export-line.ts'
 import type { ExportPortion, ExportPosition, ExportQuery, ExportSource } from '../../export/export-source.ts'
-import { sql } from './kysely.ts'
+import { idTimeMs } from '../../platform/ids.ts'
+import { documentRecord, type RecordRow, recordColumns } from './catalog-store.ts'
 import { readBodies } from './read-bodies.ts'
 import { alongLanes, isInLane, type Lane, lanesOf } from './scope-lanes.ts'
 import type { Tables } from './tables.ts'
 
-/** What one portion takes of a reader: a few milliseconds. */
-export interface PortionBounds {
-  /** Documents that are looked at, and earlier versions of them. */
+/** Bounds the work of a reader for one portion to a few milliseconds. */
+interface PortionBounds {
+  /** The number of documents, and of their earlier versions, that are looked at. */
   readonly documents: number
   readonly versions: number
-  /** Of text that is read, unless the first text alone has more. */
+  /** The bytes of text that are read. A single longer text is still read. */
   readonly textBytes: number
 }
 
-export const usualBounds: PortionBounds = { documents: 250, versions: 1000, textBytes: 1024 * 1024 }
+const usualBounds: PortionBounds = { documents: 250, versions: 1000, textBytes: 1024 * 1024 }
 
-/** Texts up to so many bytes come along with their documents, where all that is looked at is open; others are read apart. */
+/**
+ * Texts of up to this many bytes are read together with their documents, if the scope opens all of them. Other texts
+ * are read separately.
+ */
 const shortBytes = 4096
 
-/** One line to come. */
+/** One line of the export. */
 interface Item {
-  readonly document: ExportedDocument
-  /** Whether the line is the document's own, and not of an earlier version. */
+  readonly document: DocumentRecord
+  /** True for the document's own line, false for an earlier version. */
   readonly isDocument: boolean
-  /** What may be read of the document; null where it is hidden and only the version is not. */
+  /** The fields that may be read of the document; null if only the version is readable. */
   readonly fields: ReadonlySet<FieldPermission> | null
   readonly version: VersionRow
   readonly versionFields: ReadonlySet<FieldPermission>
 }
 
-interface VersionRow extends ExportedVersion {
+interface VersionRow {
   readonly document_id: string
-  /** Null where there is no text. */
+  readonly version_id: string
+  readonly version_title: string | null
+  readonly version_language: string | null
+  readonly version_published_at: number | null
+  /** Null if there is no text. */
   readonly bytes: number | null
-  /** Null where it is to be read, too. */
+  /** Null if the text must still be read. */
   readonly body: string | null
 }
 
-type ExportRow = ExportedDocument & VersionRow & { readonly lane: number }
+type ExportRow = RecordRow & VersionRow & { readonly lane: number }
 
 export function sqlExportSource(db: Kysely<Tables>, bounds = usualBounds): ExportSource {
   return {
@@ -68,20 +71,24 @@ export function sqlExportSource(db: Kysely<Tables>, bounds = usualBounds): Expor
 }
 
 /**
- * The next documents of the datasets that the scope names, in order, each with its current version. Each dataset is a
- * lane of its own, walked along its index; what only one lane is known to a certain id counts no further for the others.
+ * The next documents of the datasets in the scope, in order, each with its current version. Each dataset is a lane of
+ * its own, walked along its index. The result ends where the first lane ends that had more documents than its share.
  */
-async function rowsAfter(db: Kysely<Tables>, { scope, after, documentsMax: asked }: ExportQuery, documentsMax: number) {
+async function rowsAfter(
+  db: Kysely<Tables>,
+  { scope, after, documentsMax: requested }: ExportQuery,
+  documentsMax: number,
+) {
   const lanes = lanesOf(scope.entries)
-  const most = Math.min(documentsMax, Math.max(asked, documentsLeast))
+  const most = Math.min(documentsMax, Math.max(requested, documentsLeast))
   const perLane = lanes.length === 1 ? most : Math.max(16, Math.ceil((2 * most) / lanes.length))
-  // A document that is not done comes first once more.
+  // A document whose versions are not done comes first again.
   const operator = sql.raw(after !== null && after.versionId !== null ? '>=' : '>')
   const body = isOpen(scope, lanes)
     ? sql`case when octet_length(version.body) <= ${sql.lit(shortBytes)} then version.body end`
     : sql`null`
   const walk = (own: Lane, lane: number) =>
-    sql`select document.*, version.version_id, version.language as version_language, version.published_at as version_published_at, version.title as version_title, octet_length(version.body) as bytes, ${body} as body, ${sql.lit(lane)} as lane from (select ${documentColumns} from document where ${isInLane(own)} and document_id ${operator} ${after?.documentId ?? ''} order by document_id limit ${sql.lit(perLane)}) as document join document_version as version on version.version_id = document.current_version_id`
+    sql`select document.*, version.version_id, version.language as version_language, version.published_at as version_published_at, version.title as version_title, octet_length(version.body) as bytes, ${body} as body, ${sql.lit(lane)} as lane from (select ${sql.join(recordColumns.map((column) => sql.ref(column)))} from document where ${isInLane(own)} and document_id ${operator} ${after?.documentId ?? ''} order by document_id limit ${sql.lit(perLane)}) as document join document_version as version on version.version_id = document.current_version_id`
   const found = await alongLanes<ExportRow>(db, lanes, walk)
   let horizon: string | null = null
   for (const ofLane of Map.groupBy(found, ({ lane }) => lane).values()) {
@@ -95,20 +102,17 @@ async function rowsAfter(db: Kysely<Tables>, { scope, after, documentsMax: asked
   return { rows: rows.slice(0, most), atEnd: horizon === null && rows.length <= most }
 }
 
-/** Looked at where fewer lines are wanted: some may be hidden. */
+/** The minimum number of documents looked at, even for fewer lines, because some may be hidden. */
 const documentsLeast = 50
 
-/** Whether every text that is looked at may be read: what may not be is not read either. */
-export const isOpen = ({ entries }: Scope, lanes: readonly Lane[]): boolean =>
+/** Whether the scope opens every text that is looked at. Texts that it does not open must not be read. */
+const isOpen = ({ entries }: Scope, lanes: readonly Lane[]): boolean =>
   entries.every(
     ({ fields, languages, regions, publishedFrom, publishedTo }) =>
       fields.includes('body') && [languages, regions, publishedFrom, publishedTo].every((bound) => bound === null),
   ) &&
   (entries.every(({ platforms }) => platforms === null) || lanes.every(({ platform }) => platform !== null))
 
-const documentColumns = sql.raw(
-  'document_id, dataset_id, source_platform, external_id, url, title, content_type, language, region, status, current_version_id, published_at, observed_at, author, topics, tags, classifications, score',
-)
 const versionColumns = [
   'version.version_id',
   'version.language as version_language',
@@ -117,52 +121,44 @@ const versionColumns = [
   sql<number | null>`octet_length(version.body)`.as('bytes'),
 ] as const
 
-/** The lines of these documents, in order. `through` says how far they go where there are more. */
+/** The lines of these documents, in order. `through` is the last position if versions were cut off, otherwise null. */
 async function itemsOf(db: Kysely<Tables>, query: ExportQuery, rows: readonly ExportRow[], versionsMax: number) {
   const items: Item[] = []
   if (rows.length === 0) return { items, through: null }
   const { scope, after } = query
   const ids = rows.map((row) => row.document_id)
   const earlier = query.versions === 'all' ? await earlierVersions(db, after, ids, versionsMax) : null
-  // What came along of the last document is all of it, or says where to go on.
+  // If the versions were cut off, the last one read is where the next portion continues.
   const last = earlier?.isCut ? earlier.heads.at(-1)! : null
   for (const row of rows) {
     if (last !== null && row.document_id > last.document_id) break
-    const isBegun = after?.versionId != null && after.documentId === row.document_id
-    const fields = fieldsIn(scope, row, row.language)
-    if (fields !== null && !isBegun) {
-      const versionFields = fieldsOf(row, row, fields, scope)
-      items.push({ document: row, isDocument: true, fields, version: row, versionFields })
+    const isContinued = after?.versionId != null && after.documentId === row.document_id
+    const document = documentRecord(row)
+    const fields = readableFields(scope, document)
+    if (fields !== null && !isContinued) {
+      const versionFields = fieldsOf(row, document, fields, scope)
+      items.push({ document, isDocument: true, fields, version: row, versionFields })
     }
     for (const version of earlier?.of.get(row.document_id) ?? []) {
       if (version.version_id === row.current_version_id) continue
-      const versionFields = fieldsOf(version, row, fields, scope)
-      if (versionFields.has('body')) items.push({ document: row, isDocument: false, fields, version, versionFields })
+      const versionFields = fieldsOf(version, document, fields, scope)
+      if (versionFields.has('body')) items.push({ document, isDocument: false, fields, version, versionFields })
     }
   }
   return { items, through: last === null ? null : { documentId: last.document_id, versionId: last.version_id } }
 }
 
-/** Most versions are in the language of their document, and open with it. */
+/** Most versions are in the language of their document and have its permissions. */
 function fieldsOf(
   version: VersionRow,
-  document: ExportedDocument,
+  document: DocumentRecord,
   ofDocument: ReadonlySet<FieldPermission> | null,
   scope: Scope,
 ): ReadonlySet<FieldPermission> {
   const language = versionLanguage(version.version_language, document.language)
   if (ofDocument !== null && language === document.language) return ofDocument
-  return fieldsIn(scope, document, language) ?? nothing
+  return readableFields(scope, { ...document, language }) ?? nothing
 }
-
-const fieldsIn = (scope: Scope, document: ExportedDocument, language: string | null) =>
-  readableFields(scope, {
-    datasetId: document.dataset_id,
-    platform: document.source_platform,
-    language,
-    region: document.region,
-    publishedAt: document.published_at,
-  })
 
 const nothing: ReadonlySet<FieldPermission> = new Set()
 
@@ -202,7 +198,7 @@ function withinBounds(items: readonly Item[], mostDocuments: number, textBytesMa
 }
 
 const positionAfter = ({ isDocument, version, document }: Item, { versions }: ExportQuery): ExportPosition => ({
-  documentId: document.document_id,
+  documentId: document.documentId,
   versionId: versions === 'current' ? null : isDocument ? '' : version.version_id,
 })
 
@@ -221,29 +217,19 @@ async function linesOf(
   let documents = 0
   const lines = items.map(({ document, isDocument, fields, version, versionFields }) => {
     const body = version.body ?? bodyOf.get(version.version_id) ?? null
-    const content = versionFields.has('body') ? contentText(document, version, body, versionFields) : null
-    if (!isDocument) return versionLine(content!)
+    const readable = { version: versionRecord(version, body), fields: versionFields }
+    if (!isDocument) return versionLine(document, readable)
     documents++
-    return documentLine(document, fields!, content)
+    return documentLine(document, fields!, readable)
   })
-  return { lines: bytesOf(lines), documents }
+  return { lines: lines.join(''), documents }
 }
 
-const encoder = new TextEncoder()
-
-/** Not joined first, which would copy all of it once more; and not a Buffer, which a small one shares with others. */
-function bytesOf(lines: readonly string[]): Uint8Array {
-  const length = lines.reduce((sum, line) => sum + line.length, 0)
-  let bytes = new Uint8Array(length + (length >> 3) + 3 * (lines.at(-1)?.length ?? 0))
-  let at = 0
-  for (const line of lines) {
-    // A character takes three bytes at the most.
-    if (bytes.length - at < 3 * line.length) {
-      const larger = new Uint8Array(2 * bytes.length + 3 * line.length)
-      larger.set(bytes.subarray(0, at))
-      bytes = larger
-    }
-    at += encoder.encodeInto(line, bytes.subarray(at)).written
-  }
-  return bytes.subarray(0, at)
-}
+const versionRecord = (row: VersionRow, body: string | null): VersionRecord => ({
+  versionId: row.version_id,
+  title: row.version_title,
+  body,
+  language: row.version_language,
+  publishedAt: row.version_published_at,
+  createdAt: idTimeMs(row.version_id),
+})

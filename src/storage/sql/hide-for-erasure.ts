@@ -1,12 +1,13 @@
-import type { Kysely } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import type { Identity, Selection } from '../../operator/erasure-store.ts'
 import { hideDocuments } from './erase-documents.ts'
 import { idLists } from './id-lists.ts'
-import { sql } from './kysely.ts'
 import { runsWith } from './runs-with-documents.ts'
 import type { DocumentRow, ErasureRow, Tables } from './tables.ts'
 
-/** Takes documents away for a job, which counts them and knows of the runs that may have had one. */
+/**
+ * Hides documents for an erasure job. Adds to its count, and to its list of the analysis runs that may contain them.
+ */
 export async function hideFor(
   db: Kysely<Tables>,
   row: ErasureRow,
@@ -34,18 +35,19 @@ export async function hideFor(
 }
 
 /**
- * Of a dataset that is being erased, what is sent in again before its turn has come: its turn is now. What is stored of it
- * would be acknowledged, and then be erased with the rest.
+ * Hides documents of a dataset that is being erased, if they are sent again before the job has reached them. Otherwise
+ * the new content would be acknowledged and then erased with the rest. Returns an id after which the ids of new
+ * documents must sort: a smaller id, from a clock that is behind, would be erased with the rest too.
  */
 export async function hideSentAgain(
   db: Kysely<Tables>,
   erasureId: string,
   sent: readonly Identity[],
   nowMs: number,
-): Promise<void> {
+): Promise<string | null> {
   const row = () => db.selectFrom('erasure').selectAll().where('erasure_id', '=', erasureId).executeTakeFirstOrThrow()
   const selection = JSON.parse((await row()).selection ?? '{}') as Selection
-  if (!('dataset' in selection)) return
+  if (!('dataset' in selection)) return null
   for (const ofPlatform of Map.groupBy(sent, ({ platform }) => platform).values()) {
     for (const externalIds of idLists([...new Set(ofPlatform.map(({ externalId }) => externalId))])) {
       const documents = await db
@@ -59,4 +61,5 @@ export async function hideSentAgain(
       if (documents.length > 0) await hideFor(db, await row(), documents, nowMs)
     }
   }
+  return selection.dataset.below
 }

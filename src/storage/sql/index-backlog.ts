@@ -1,12 +1,18 @@
 import type { Kysely } from 'kysely'
-import { idTimeMs } from '../../ids.ts'
-import type { Backlog } from '../../search/index-source.ts'
+import type { Backlog } from '../../indexing/index-source.ts'
+import { idTimeMs } from '../../platform/ids.ts'
 import type { Tables } from './tables.ts'
 
-/** Where not all are counted, the oldest is looked for among the first so many by revision: changes come in that order. */
+/**
+ * If the count is limited, the oldest change is searched among this many rows, by revision. Changes arrive in that
+ * order.
+ */
 const oldestAmong = 100
 
-/** What an index at a revision has not seen. With `countedMax` no more rows of a table are looked at, in the order of an index. */
+/**
+ * The changes that an index at a revision has not seen. With `countedMax`, at most that many rows of a table are read,
+ * in index order.
+ */
 export async function backlogOf(db: Kysely<Tables>, indexedRevision: number, countedMax?: number): Promise<Backlog> {
   const oldestMax = countedMax === undefined ? undefined : Math.min(oldestAmong, countedMax)
   const changed = (most?: number) => {

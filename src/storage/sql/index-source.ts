@@ -1,30 +1,36 @@
-import type { Kysely, RawBuilder } from 'kysely'
+import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { type Scope, versionLanguage } from '../../access/scope.ts'
-import type { ChunkText, ErasedDocument, IndexSource, SourceVersion } from '../../search/index-source.ts'
-import type { CatalogColumns, VersionColumns } from '../../search/search-index.ts'
-import { dayMs } from '../../time.ts'
+import type { ErasedDocument, IndexSource, SourceVersion } from '../../indexing/index-source.ts'
+import { preparePortion } from '../../indexing/prepare-portion.ts'
+import { dayMs } from '../../platform/time.ts'
+import type { CatalogColumns } from '../../search/search-index.ts'
+import type { ChunkText, SearchSource } from '../../search/search-source.ts'
 import { isVersionOpen } from './browse-conditions.ts'
-import { detailColumns, detailsOf, statusOf, valuesOf } from './document-rows.ts'
+import {
+  columnNames,
+  columnsOf,
+  type DetailColumn,
+  detailColumns,
+  detailsOf,
+  type IndexedColumn,
+  valuesOf,
+} from './document-rows.ts'
 import { idLists, readingByIds } from './id-lists.ts'
 import { backlogOf } from './index-backlog.ts'
 import { lastRevision } from './index-revisions.ts'
-import { sql } from './kysely.ts'
-import { loadOnce } from './load-once.ts'
 import type { ChunkRow, DocumentRow, DocumentVersionRow, Tables } from './tables.ts'
+import { clocksApartMs } from './told-arrivals.ts'
 import { asFloats, sqlVectorQueue } from './vector-queue.ts'
 
-/** Rows of indexes that nobody has heard of for so long are of no use. */
+/** Rows of index copies that have not reported for this long are deleted. */
 const indexForgottenMs = dayMs
 
-/** Loaded with the first documents: with it come the words and stems of all languages (`search-texts.ts`). */
-const preparing = loadOnce(() => import('../../search/prepare-portion.ts'))
-
-export function sqlIndexSource(db: Kysely<Tables>): IndexSource {
+export function sqlIndexSource(db: Kysely<Tables>): IndexSource & SearchSource {
   const documents = <Column extends keyof DocumentRow>(columns: readonly Column[]) =>
-    readingByIds(db, (ids) => db.selectFrom('document').select(columns).where('document_id', 'in', ids))
+    readingByIds((ids) => db.selectFrom('document').select(columns).where('document_id', 'in', ids))
   const resultRows = documents(['document_id', 'title', 'quality', 'current_version_id', ...columnNames])
   const indexedRows = documents(['document_id', 'current_version_id', ...columnNames, ...catalogNames])
-  const headRows = readingByIds(db, (ids) =>
+  const headRows = readingByIds((ids) =>
     db
       .selectFrom('document_version')
       .innerJoin('document', 'document.document_id', 'document_version.document_id')
@@ -36,15 +42,15 @@ export function sqlIndexSource(db: Kysely<Tables>): IndexSource {
       ])
       .where('version_id', 'in', ids),
   )
-  const textRows = readingByIds(db, (ids) => chunkRows(db, ids).select('body'))
+  const textRows = readingByIds((ids) => chunkRows(db, ids).select('body'))
   const shownRows = (body: RawBuilder<string | null>) => {
     const reading = (withDetails: boolean) =>
-      readingByIds(db, (ids) => shownChunkRows(db, ids, body).$if(withDetails, (query) => query.select(detailColumns)))
+      readingByIds((ids) => shownChunkRows(db, ids, body).$if(withDetails, (query) => query.select(detailColumns)))
     return { bare: reading(false), detailed: reading(true) }
   }
   const shown = { all: shownRows(sql.ref('document_version.body')), none: shownRows(sql<null>`null`) }
 
-  const source: IndexSource = {
+  const source: IndexSource & SearchSource = {
     ...sqlVectorQueue(db),
 
     async instance() {
@@ -70,7 +76,7 @@ export function sqlIndexSource(db: Kysely<Tables>): IndexSource {
         taken.push(row)
         for (const { size } of sizes.get(row.document_id) ?? []) bytes += size
       }
-      // All that there is of the others up to here has been given.
+      // Erased documents are added only if all changed documents up to here are included.
       if (rows.length < limits.documents && bytes < limits.characters) taken.push(...erased)
       const given = taken.slice(0, limits.documents)
       const versions = await readVersions(
@@ -91,10 +97,7 @@ export function sqlIndexSource(db: Kysely<Tables>): IndexSource {
       })
     },
 
-    async preparedAfter(...asked) {
-      const { preparePortion } = await preparing()
-      return preparePortion(source, ...asked)
-    },
+    preparedAfter: (...request) => preparePortion(source, ...request),
 
     newestRevision: () => lastRevision(db),
 
@@ -119,6 +122,17 @@ export function sqlIndexSource(db: Kysely<Tables>): IndexSource {
         .deleteFrom('index_copy')
         .where('seen_at', '<', nowMs - indexForgottenMs)
         .execute()
+      // After a restore, or with a wrong clock, a time can lie in the future. It is set to now, so that a copy that
+      // never reports again is not waited for until then.
+      await db
+        .updateTable('index_copy')
+        .set({ seen_at: nowMs })
+        .where('seen_at', '>', nowMs + clocksApartMs)
+        .execute()
+    },
+
+    async reportRemoved(copyId) {
+      await db.deleteFrom('index_copy').where('copy_id', '=', copyId).execute()
     },
 
     backlog: (indexedRevision, countedMax) => backlogOf(db, indexedRevision, countedMax),
@@ -174,7 +188,6 @@ export function sqlIndexSource(db: Kysely<Tables>): IndexSource {
           language: versionLanguage(row.language, row.document_language),
           published_at: row.document_published_at,
         }),
-        quality: row.quality,
         details: hasDetails(row) ? { ...detailsOf(row), language: row.document_language } : null,
       }))
     },
@@ -193,32 +206,16 @@ async function erasedAfter(db: Kysely<Tables>, revision: number, most: number): 
   return rows.map((row) => ({ documentId: row.document_id, revision: row.index_revision, isErased: true }))
 }
 
-type DetailRow = Pick<DocumentRow, (typeof detailColumns)[number]>
+type DetailRow = Pick<DocumentRow, DetailColumn>
 
 const hasDetails = <Row extends Partial<DetailRow>>(row: Row): row is Row & DetailRow => row.external_id !== undefined
 
-/** What the index and the results know of a document beside its texts. */
-const columnNames = [
-  'dataset_id',
-  'source_platform',
-  'language',
-  'region',
-  'published_at',
-  'content_type',
-  'status',
-] as const satisfies readonly (keyof DocumentRow)[]
-
-function columnsOf(row: Pick<DocumentRow, (typeof columnNames)[number]>): VersionColumns {
-  return {
-    datasetId: row.dataset_id,
-    platform: row.source_platform,
-    language: row.language,
-    region: row.region,
-    publishedAt: row.published_at,
-    contentType: row.content_type,
-    status: statusOf(row),
-  }
-}
+/** The joined version has columns with these names too. */
+const columnsOfVersions = ['language', 'published_at'] as const
+const ownColumnNames = columnNames.filter(
+  (name): name is Exclude<IndexedColumn, (typeof columnsOfVersions)[number]> =>
+    !(columnsOfVersions as readonly string[]).includes(name),
+)
 
 const catalogNames = [
   'external_author_id',
@@ -257,17 +254,15 @@ const shownChunkRows = (db: Kysely<Tables>, chunkIds: readonly string[], body: R
     .innerJoin('document', 'document.document_id', 'chunk.document_id')
     .select([
       body.as('body'),
-      'dataset_id',
-      'source_platform',
+      ...ownColumnNames.map((name) => `document.${name}` as const),
       'document.language as document_language',
-      'region',
       'document.published_at as document_published_at',
-      'content_type',
-      'status',
-      'quality',
     ])
 
-/** Which bodies the scope opens: mostly all or none, else the body of a row where it does. */
+/**
+ * The bodies that the scope opens. Usually all or none; otherwise an expression that yields the body of a row if the
+ * scope opens it.
+ */
 function openBodies(scope: Scope): 'all' | 'none' | RawBuilder<string | null> {
   const entries = scope.entries.filter(({ fields }) => fields.includes('body'))
   if (entries.length === 0) return 'none'
@@ -293,8 +288,8 @@ function asChunkText(row: ChunkWithText): ChunkText {
 const idsOf = (rows: readonly { readonly document_id: string }[]): string[] => rows.map((row) => row.document_id)
 
 /**
- * The versions of each document that are newer than a revision, in their order, and the bytes of their texts: what is to be
- * read is known before it is, because a step may hold few long texts or many short ones.
+ * The versions of each document that are newer than a revision, in order, with the sizes of their texts in bytes. Sizes
+ * are read first, because a step may hold few long texts or many short ones.
  */
 async function versionSizes(db: Kysely<Tables>, documentIds: readonly string[], after: number) {
   const found = []
@@ -311,14 +306,14 @@ async function versionSizes(db: Kysely<Tables>, documentIds: readonly string[], 
   return Map.groupBy(found, (row) => row.document_id)
 }
 
-/** In their order, by document. */
+/** The versions by document, in order. */
 async function readVersions(
   db: Kysely<Tables>,
-  wanted: readonly { readonly version_id: string }[],
+  versionsToRead: readonly { readonly version_id: string }[],
 ): Promise<ReadonlyMap<string, readonly Omit<SourceVersion, 'current'>[]>> {
   const versions = []
   const vectors = []
-  for (const some of idLists(wanted.map(({ version_id }) => version_id))) {
+  for (const some of idLists(versionsToRead.map(({ version_id }) => version_id))) {
     const rows = db
       .selectFrom('document_version')
       .select(['document_id', 'version_id', 'language', 'title', 'body'])
@@ -327,7 +322,7 @@ async function readVersions(
     versions.push(...(await rows.execute()))
     const theirs = db
       .selectFrom('chunk')
-      // Crossed, because SQLite keeps the order then: it would else walk all vectors that there are, for every step.
+      // A cross join, because SQLite then keeps this order. Otherwise it would scan all vectors for every step.
       .crossJoin('chunk_vector')
       .select(['version_id', 'profile_id', 'chunk.chunk_id', 'vector'])
       .whereRef('chunk_vector.chunk_id', '=', 'chunk.chunk_id')

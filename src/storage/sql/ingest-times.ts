@@ -1,28 +1,27 @@
-import type { Kysely, RawBuilder } from 'kysely'
+import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Scope } from '../../access/scope.ts'
 import type { IngestTimes } from '../../catalog/catalog-store.ts'
-import { idTimeMs } from '../../ids.ts'
+import { idTimeMs } from '../../platform/ids.ts'
 import { isDocumentOpen } from './browse-conditions.ts'
 import { inLane, lanesOf, lookIn } from './browse-ids.ts'
 import { type LaneSet, listingIndexes, scopeDriver } from './browse-lanes.ts'
-import { sql } from './kysely.ts'
 import type { Tables } from './tables.ts'
 
-/** Entries of an index that are looked at from one end, of all lanes together: some tens of milliseconds. */
+/** The number of index entries looked at from one end, of all lanes together. They take some tens of milliseconds. */
 const lookedMax = 20_000
-/** Of each lane at first; then more and more. */
+/** The number of entries of each lane in the first step. Later steps take more. */
 const sharesFirst = 16
 const sharesFactor = 8
 
 /**
- * First-ingest times of the oldest and the newest document that a scope opens. Both ends of the runs of indexes that hold
- * its documents are walked until one is met that is open; nearly always that is the first. Null where there is none, and
- * where it would take longer to say.
+ * First-ingest times of the oldest and the newest document that a scope opens. Walks the index runs that hold its
+ * documents from both ends until it finds a document that is open, which is nearly always the first. Null if there is
+ * none, or if finding it would take too long.
  */
 export async function ingestTimes(db: Kysely<Tables>, scope: Scope): Promise<IngestTimes | null> {
   if (scope.entries.length === 0) return null
   const { parts } = await scopeDriver(scope.entries, lookIn(db))
-  const sets = parts.map(mostTelling).filter(({ lanes }) => lanes.length > 0)
+  const sets = parts.map(mostSelective).filter(({ lanes }) => lanes.length > 0)
   const edges = async (end: End): Promise<string | null> => {
     const found: string[] = []
     for (const set of sets) {
@@ -42,22 +41,22 @@ interface End {
   readonly order: RawBuilder<unknown>
   readonly beyond: RawBuilder<unknown>
   readonly most: RawBuilder<unknown>
-  /** Before every id, seen from this end. */
+  /** Sorts before every id, seen from this end. */
   readonly start: string
 }
 const oldest: End = { order: sql`asc`, beyond: sql`>`, most: sql`min`, start: '' }
 const newest: End = { order: sql`desc`, beyond: sql`<`, most: sql`max`, start: 'doc_zzzzzzzzzz' }
 
-/** Days leave the least to be looked at, and other values less than a dataset has. */
-const byTelling: readonly LaneSet['index'][] = [
+/** The most selective index first: days leave the fewest entries, and other values fewer than the whole dataset. */
+const bySelectivity: readonly LaneSet['index'][] = [
   'document_by_publication',
   'document_by_language',
   'document_by_region',
   'document_by_platform',
   'document_by_dataset',
 ]
-const mostTelling = (ways: readonly LaneSet[]): LaneSet =>
-  byTelling.flatMap((index) => ways.find((set) => set.index === index) ?? [])[0] ?? ways[0]!
+const mostSelective = (ways: readonly LaneSet[]): LaneSet =>
+  bySelectivity.flatMap((index) => ways.find((set) => set.index === index) ?? [])[0] ?? ways[0]!
 
 /** The open document nearest to one end of the lanes. */
 async function edgeOf(db: Kysely<Tables>, set: LaneSet, scope: Scope, end: End): Promise<string | null | 'unknown'> {
@@ -66,7 +65,7 @@ async function edgeOf(db: Kysely<Tables>, set: LaneSet, scope: Scope, end: End):
   const shareMax = Math.ceil(lookedMax / set.lanes.length)
   for (let share = sharesFirst; ; share = Math.min(shareMax, share * sharesFactor)) {
     const { found, horizon } = (await stepQuery(set, scope, end, after, share).execute(db)).rows[0]!
-    // As far as the horizon every lane has been looked at.
+    // Every lane has been looked at up to the horizon.
     const isNear = horizon === null || (end === oldest ? found! <= horizon : found! >= horizon)
     if (found !== null && isNear) return found
     if (horizon === null) return null
@@ -77,8 +76,8 @@ async function edgeOf(db: Kysely<Tables>, set: LaneSet, scope: Scope, end: End):
 }
 
 /**
- * Looks at the next entries of each lane. `horizon` is how far all lanes have been looked at: the nearest of the last
- * entries of those that had their whole share.
+ * Looks at the next entries of each lane. `horizon` is the point up to which all lanes have been looked at: the nearest
+ * of the last entries, among the lanes that used their whole share.
  */
 function stepQuery(set: LaneSet, scope: Scope, { order, beyond, most }: End, after: string, share: number) {
   const { table } = listingIndexes[set.index]

@@ -1,11 +1,10 @@
-import type { DialectAdapter, Insertable, Kysely } from 'kysely'
-import { CompiledQuery } from './kysely.ts'
+import { CompiledQuery, type DialectAdapter, type Insertable, type Kysely } from 'kysely'
 import type { Tables } from './tables.ts'
 
 /** Rows per statement, largest first: few distinct statements, each compiled once and kept prepared by the driver. */
 const groupSizes = [64, 16, 4, 1] as const
 
-/** An adapter whose database takes more than one row by a better way than as values of a statement. */
+/** An adapter whose database has a faster way to insert many rows than a list of values. */
 export interface TakesManyRows {
   insertMany(table: string, columns: readonly string[], rows: readonly (readonly unknown[])[]): Promise<void>
 }
@@ -13,8 +12,8 @@ export interface TakesManyRows {
 const compiled = new WeakMap<DialectAdapter, Map<string, string>>()
 
 /**
- * Inserts many rows of one shape. Kysely's compiler takes longer for a large insert than the database does, so the
- * text of each group size is compiled once and only the values change.
+ * Inserts many rows of one shape. Kysely takes longer to compile a large insert than the database takes to run it, so
+ * the text for each group size is compiled once and only the values change.
  */
 export async function insertRows<Table extends keyof Tables>(
   db: Kysely<Tables>,

@@ -1,9 +1,9 @@
 import type { Kysely } from 'kysely'
 import { type Claim, claimKeptMs, type KeptClaim } from '../../access/claim.ts'
-import { TidemarkError } from '../../errors.ts'
+import { TidemarkError } from '../../platform/errors.ts'
 import type { Tables } from './tables.ts'
 
-/** The claim with that key, whatever was asked for by it; null where there is none that still counts. */
+/** The claim with this idempotency key, for any request; null if there is none that is still valid. */
 export async function findClaim(
   db: Kysely<Tables>,
   { caller, key }: Pick<Claim, 'caller' | 'key'>,
@@ -20,8 +20,8 @@ export async function findClaim(
 }
 
 /**
- * In the transaction that makes what is claimed. Where the key is taken the whole transaction is refused: whoever asks
- * looks then what was made by it.
+ * Records a claim in the transaction that makes the claimed object. Throws if the key is taken, which rolls back the
+ * whole transaction. The caller then looks up what was made with the key.
  */
 export async function keepClaim(db: Kysely<Tables>, claim: KeptClaim | null | undefined, nowMs: number): Promise<void> {
   if (claim === null || claim === undefined) return
@@ -37,5 +37,5 @@ export async function keepClaim(db: Kysely<Tables>, claim: KeptClaim | null | un
     )
     .returning('created_at')
     .executeTakeFirst()
-  if (row === undefined) throw new TidemarkError('idempotency_key_reused', 'this Idempotency-Key is taken')
+  if (row === undefined) throw new TidemarkError('idempotency_key_reused', 'this Idempotency-Key is already in use')
 }

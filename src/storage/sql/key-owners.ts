@@ -5,18 +5,21 @@ import { storedDatasets, storedEntitlement, storedPolicy, storedRole } from '../
 import type { ApiKeyRow, Tables } from './tables.ts'
 import { together } from './together.ts'
 
-/** The tables of owners. Keys of a kind that has none belong to nobody: what they may do they say themselves. */
+/** The tables of owners. A key of any other kind has no owner, and its own row says what it may do. */
 const ownerTables = { consumer: 'application', collector: 'collector' } as const
 
 export function ownerTable(kind: string): (typeof ownerTables)[keyof typeof ownerTables] | null {
   return Object.hasOwn(ownerTables, kind) ? ownerTables[kind as keyof typeof ownerTables] : null
 }
 
-/** Where a version that knew these kinds alone looks for the owner. */
+/** The columns in which a version that knew only these kinds finds the owner. */
 const olderColumns = { consumer: 'application_id', collector: 'collector_id' } as const
 const olderKinds = Object.keys(olderColumns) as (keyof typeof olderColumns)[]
 
-/** A key of an older version, which may still make some during an upgrade, has its owner in the column of its kind alone. */
+/**
+ * A key of an older version has its owner only in the column of its kind. An older version may still make such keys
+ * during an upgrade.
+ */
 export function ownerOf(row: ApiKeyRow): OwnerId {
   if (row.owner_kind !== null) return { kind: row.owner_kind, id: row.owner_id! }
   const kind = olderKinds.find((one) => row[olderColumns[one]] !== null)!
@@ -40,7 +43,7 @@ type OwnerReaders = {
   ) => Promise<Extract<KeyOwner, { kind: Kind }> | null>
 }
 
-/** Null for a key of a kind that only a newer version knows, or whose owner is deleted: it opens nothing here. */
+/** Null for a key of a kind that only a newer version knows, or whose owner is deleted. Such a key opens nothing. */
 export async function readOwner(db: Kysely<Tables>, key: ApiKeyRow): Promise<KeyOwner | null> {
   const { kind, id } = ownerOf(key)
   const readers: OwnerReaders = {
@@ -51,7 +54,7 @@ export async function readOwner(db: Kysely<Tables>, key: ApiKeyRow): Promise<Key
   return Object.hasOwn(readers, kind) ? readers[kind as KeyOwner['kind']](id, key) : null
 }
 
-/** With PostgreSQL that is one way there and back: a request waits for it. */
+/** With PostgreSQL this takes one round trip, because a request waits for it. */
 async function readApplication(db: Kysely<Tables>, applicationId: string) {
   const [application, rows, hidden] = await together(db, [
     () => db.selectFrom('application').selectAll().where('application_id', '=', applicationId).executeTakeFirst(),

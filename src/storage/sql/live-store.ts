@@ -1,17 +1,17 @@
 import type { Kysely } from 'kysely'
 import { storedDatasets } from '../../access/stored-rights.ts'
-import { firstIdAt, newId } from '../../ids.ts'
 import { liveLimits, type ResourceKind } from '../../live/limits.ts'
 import type { Creation, LiveQuery, LiveStore, NewLiveQuery } from '../../live/live-store.ts'
 import type { RunState } from '../../live/states.ts'
-import { detailsOf, statusOf } from './document-rows.ts'
+import { firstIdAt, newId } from '../../platform/ids.ts'
+import { columnNames, columnsOf, detailColumns, detailsOf } from './document-rows.ts'
 import { insertRows } from './insert-rows.ts'
 import { findClaim, keepClaim } from './kept-claims.ts'
 import { liveTasks } from './live-tasks.ts'
 import { readBodies } from './read-bodies.ts'
 import type { LiveQueryRow, LiveRunRow, Tables } from './tables.ts'
 
-/** While live queries are under way nobody knows when one ends; asking again this often costs little. */
+/** Nobody knows when a running live query ends, and repeating this request costs little. */
 const askAgainSeconds = 5
 const minuteMs = 60_000
 
@@ -62,21 +62,9 @@ export function sqlLiveStore(db: Kysely<Tables>): LiveStore {
           'live_item.position',
           'live_run.ordinal',
           'document.document_id',
-          'document.dataset_id',
-          'document.source_platform',
-          'document.language',
-          'document.region',
-          'document.published_at',
-          'document.content_type',
-          'document.status',
           'document.current_version_id',
           'document.title',
-          'document.external_id',
-          'document.url',
-          'document.external_author_id',
-          'document.author',
-          'document.topics',
-          'document.tags',
+          ...[...columnNames, ...detailColumns].map((column) => `document.${column}` as const),
         ])
         .where('live_run.live_query_id', '=', liveQueryId)
         .orderBy('live_item.position')
@@ -94,15 +82,9 @@ export function sqlLiveStore(db: Kysely<Tables>): LiveStore {
       return (await query.execute()).map((row) => ({
         place: [row.position, row.ordinal],
         documentId: row.document_id,
-        datasetId: row.dataset_id,
-        platform: row.source_platform,
-        language: row.language,
-        region: row.region,
-        publishedAt: row.published_at,
-        contentType: row.content_type,
-        status: statusOf(row),
         versionId: row.current_version_id,
         title: row.title,
+        ...columnsOf(row),
         ...detailsOf(row),
       }))
     },
@@ -151,11 +133,11 @@ async function knownKey(db: Kysely<Tables>, { claim }: NewLiveQuery, nowMs: numb
   return { kind: 'known', liveQuery: await withRuns(db, await query.executeTakeFirstOrThrow()) }
 }
 
-/** Counted in the store, so that the limits hold over all processes of an instance. */
+/** Counted in the store, so that the limits hold for all processes of an instance together. */
 async function overLimit(db: Kysely<Tables>, request: NewLiveQuery, nowMs: number): Promise<Creation | null> {
   const { applicationId, concurrentMax, perMinuteMax } = request
   if (perMinuteMax !== null) {
-    // The oldest that must leave the window before there is room: the one at place `perMinuteMax`, newest first.
+    // The query that must leave the window before there is room again: number `perMinuteMax`, counted from the newest.
     const recent = await db
       .selectFrom('live_query')
       .select('created_at')
@@ -183,7 +165,7 @@ async function overLimit(db: Kysely<Tables>, request: NewLiveQuery, nowMs: numbe
   return { kind: 'too_many', retryAfterSeconds: concurrentMax === 0 ? minuteMs / 1000 : seconds }
 }
 
-/** A platform is served when a collector that may write to the dataset asked for such tasks lately. */
+/** A platform is served if a collector that may write to the dataset has recently polled for such tasks. */
 async function notServed(db: Kysely<Tables>, request: NewLiveQuery, nowMs: number): Promise<Creation | null> {
   const polls = await db
     .selectFrom('collector_poll')

@@ -1,15 +1,15 @@
 import type { Kysely, Updateable } from 'kysely'
-import { newId } from '../../ids.ts'
 import type { IncomingDocument, IngestResult } from '../../ingest/content-store.ts'
 import type { ResourceKind } from '../../live/limits.ts'
 import type { HeldTask, IfHeld, LeaseClaim, LeasedTask, LiveStore } from '../../live/live-store.ts'
 import { deadlineExceeded, isOver, nextState, type RunEvent, type RunState, stateAt } from '../../live/states.ts'
+import { newId } from '../../platform/ids.ts'
 import { sqlContentStore } from './content-store.ts'
 import { countByStatus } from './count-by-status.ts'
 import { insertRows } from './insert-rows.ts'
 import type { LiveRunRow, Tables } from './tables.ts'
 
-/** That a collector asks is written down at most this often: a poll that finds nothing should not cost the disk a write. */
+/** A collector's poll is recorded at most this often, so that a poll without a task rarely costs a disk write. */
 const pollNotedEveryMs = 20_000
 
 type TaskMethods = 'tasks' | 'lease' | 'task' | 'heartbeat' | 'deliver' | 'complete' | 'openTasks' | 'dueAt' | 'settle'
@@ -23,8 +23,8 @@ type RunWithQuery = LiveRunRow & {
 }
 
 /**
- * The task side of live queries. Every change of a run is an update that names the state and the lease it starts from,
- * so that of two processes that race for one step exactly one makes it, whatever the database locks.
+ * The task side of live queries. Every change of a run is an update that names the state and the lease that it starts
+ * from. If two processes race for one step, exactly one succeeds, whatever the database locks.
  */
 export function liveTasks(db: Kysely<Tables>): Pick<LiveStore, TaskMethods> {
   return {
@@ -104,7 +104,7 @@ export function liveTasks(db: Kysely<Tables>): Pick<LiveStore, TaskMethods> {
       const run = await heldRun(db, claim, nowMs)
       if (typeof run === 'string') return { held: false, why: run }
       const { results, fresh } = await ingestItems(db, run, documents, nowMs)
-      // The whole transaction is given up where the step cannot be made.
+      // Rolls back the whole transaction if the step fails.
       if (!(await step(db, run, nowMs, 'deliver', { items: run.items + fresh.length }))) throw new Error('lease lost')
       await insertRows(
         db,
@@ -184,7 +184,7 @@ const dueRuns = (db: Kysely<Tables>, nowMs: number, most: number) =>
     .limit(most)
     .execute()
 
-/** One step of the table of states; false where the run is no longer what it was read as. */
+/** One step of the state table. Returns false if the run has changed since it was read. */
 async function step(
   db: Kysely<Tables>,
   run: RunWithQuery,
@@ -192,7 +192,7 @@ async function step(
   event: RunEvent,
   change: Updateable<LiveRunRow>,
 ): Promise<boolean> {
-  // What time did to the run is the step before this one, unless this one is that step.
+  // The state that time has led to is the start of this step, unless this step itself is made by the clock.
   const byClock = event === 'lapse' || event === 'deadline'
   const from = byClock ? (run.status as RunState) : stateOf(run, nowMs)
   const status = nextState(from, event)
@@ -211,7 +211,7 @@ async function step(
 const stateOf = (run: RunWithQuery, nowMs: number): RunState =>
   stateAt({ status: run.status as RunState, leaseExpiresAt: run.lease_expires_at }, run.deadline_at, nowMs)
 
-/** The run, where the claim's lease on it is alive; else why not. */
+/** The run if the claim's lease on it is valid; otherwise the reason why not. */
 async function heldRun(
   db: Kysely<Tables>,
   claim: LeaseClaim,
@@ -227,7 +227,7 @@ async function heldRun(
 const isHolder = (run: LiveRunRow, claim: LeaseClaim): boolean =>
   run.collector_id === claim.collectorId && (claim.leaseId === null || claim.leaseId === run.lease_id)
 
-/** The answer may have been lost on its way: the same end by the same holder is told again. */
+/** The answer may have been lost, so the same holder gets the same answer when it repeats the end. */
 async function repeatedEnd(
   db: Kysely<Tables>,
   claim: LeaseClaim,
@@ -238,7 +238,7 @@ async function repeatedEnd(
   return { held: true, value: { items: run.items } }
 }
 
-/** A live query is over with the last of its runs. */
+/** A live query is complete when its last run ends. */
 async function closeQuery(db: Kysely<Tables>, liveQueryId: string, atMs: number): Promise<void> {
   await db
     .updateTable('live_query')
@@ -258,14 +258,14 @@ async function closeQuery(db: Kysely<Tables>, liveQueryId: string, atMs: number)
     .execute()
 }
 
-/** Within the bound of the task; a document that the task already brought takes no further place. */
+/** Ingests items up to the bound of the task. A document that the task has already delivered does not count again. */
 async function ingestItems(
   db: Kysely<Tables>,
   run: RunWithQuery,
   documents: readonly IncomingDocument[],
   nowMs: number,
 ): Promise<{ results: IngestResult[]; fresh: [externalId: string, documentId: string][] }> {
-  const places = new Set<string>()
+  const itemIds = new Set<string>()
   if (documents.length > 0) {
     const there = await db
       .selectFrom('live_item')
@@ -273,15 +273,15 @@ async function ingestItems(
       .where('run_id', '=', run.run_id)
       .where('external_id', 'in', [...new Set(documents.map(({ externalId }) => externalId))])
       .execute()
-    for (const { external_id } of there) places.add(external_id)
+    for (const { external_id } of there) itemIds.add(external_id)
   }
-  const known = new Set(places)
+  const known = new Set(itemIds)
   let free = run.max_items - run.items
   const taken = documents.filter(({ externalId }) => {
-    if (places.has(externalId)) return true
+    if (itemIds.has(externalId)) return true
     if (free <= 0) return false
     free--
-    places.add(externalId)
+    itemIds.add(externalId)
     return true
   })
   const stored = await sqlContentStore(db).ingest(taken, nowMs)
@@ -290,7 +290,7 @@ async function ingestItems(
     const { externalId } = taken[i]!
     if ('documentId' in result && !known.has(externalId)) fresh.set(externalId, result.documentId)
   }
-  const message = `the task takes ${run.max_items} items and has them: complete it`
+  const message = `the task takes at most ${run.max_items} items and has them all: complete it`
   let used = 0
   const results = documents.map(
     (one): IngestResult => (one === taken[used] ? stored[used++]! : { refusal: { code: 'too_many_items', message } }),

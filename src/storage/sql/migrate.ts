@@ -1,6 +1,5 @@
-import type { Kysely } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import { NewerStoreError } from '../open-store.ts'
-import { sql } from './kysely.ts'
 import { migrations } from './migrations/index.ts'
 import type { MigrationDialect } from './migrations/migration.ts'
 import type { Tables } from './tables.ts'
@@ -8,25 +7,25 @@ import type { Tables } from './tables.ts'
 export const newestMigration = migrations.at(-1)?.number ?? 0
 
 /**
- * `schema_migration` has what was applied. `harmless_migration` has those of them that an older version can work with: one
- * that nothing is known of is taken for breaking.
+ * `schema_migration` records the applied migrations. `harmless_migration` records those that an older version can work
+ * with; any other one counts as breaking.
  */
 interface WithMigrations extends Tables {
   schema_migration: { number: number; name: string; applied_at: number }
   harmless_migration: { number: number }
 }
 
-/** What a store says of itself. */
+/** The schema of a store. */
 export interface Schema {
   /** The newest migration; 0 for an empty store. */
   readonly newest: number
-  /** The newest that whoever works with the store must know. */
+  /** The newest migration that a version must know to work with the store. */
   readonly breaking: number
 }
 
 export const noSchema: Schema = { newest: 0, breaking: 0 }
 
-/** Writes nothing. */
+/** Read-only. */
 export async function readSchema(db: Kysely<Tables>, dialect: MigrationDialect): Promise<Schema> {
   const newestOf = async (isBreaking: boolean): Promise<number> => {
     let query = (db as unknown as Kysely<WithMigrations>)
@@ -42,7 +41,7 @@ export async function readSchema(db: Kysely<Tables>, dialect: MigrationDialect):
   return { newest, breaking: isMarked ? await newestOf(true) : newest }
 }
 
-/** A newer version may have gone further, as long as this one can work with what it made. */
+/** True if the store has a breaking migration that this version does not know. Newer harmless ones do not matter. */
 export const isBeyond = ({ breaking }: Schema): boolean => breaking > newestMigration
 
 export function refuseBeyond(schema: Schema): void {
@@ -50,8 +49,8 @@ export function refuseBeyond(schema: Schema): void {
 }
 
 /**
- * Brings the store to the newest schema inside the caller's exclusive transaction, so that of two processes that start
- * at once one does it and the other finds it done. Returns what was applied.
+ * Migrates the store to the newest schema, inside the caller's exclusive transaction. If two processes start at once,
+ * one migrates and the other finds it done. Returns the names of the applied migrations.
  */
 export async function migrate(
   db: Kysely<Tables>,

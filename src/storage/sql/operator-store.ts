@@ -1,6 +1,4 @@
 import type { Kysely } from 'kysely'
-import { TidemarkError } from '../../errors.ts'
-import { newId } from '../../ids.ts'
 import type {
   AuditMark,
   Change,
@@ -10,13 +8,15 @@ import type {
   OperatorStore,
 } from '../../operator/operator-store.ts'
 import { tagOf } from '../../operator/record-tag.ts'
+import { TidemarkError } from '../../platform/errors.ts'
 import { applyChange } from './apply-change.ts'
+import { newAuditId } from './audit-erasure.ts'
 import { keepClaim } from './kept-claims.ts'
 import { ownerOf, ownerTable } from './key-owners.ts'
 import { isNotLeaving } from './leaving-datasets.ts'
 import type { Tables } from './tables.ts'
 
-/** Those that may have a condition. */
+/** The changes that may have a condition. */
 type Conditional<One> = One extends unknown ? ('ifTag' extends keyof One ? One : never) : never
 
 export function sqlOperatorStore(db: Kysely<Tables>): OperatorStore {
@@ -110,6 +110,22 @@ export function sqlOperatorStore(db: Kysely<Tables>): OperatorStore {
       }))
     },
 
+    async recordedBackups() {
+      const lastOf = async (outcome: 'made' | 'failed'): Promise<number | null> => {
+        const newest = await db
+          .selectFrom('audit')
+          .select('at')
+          .where('action', '=', 'backup.record')
+          .where('target', '=', outcome)
+          .orderBy('audit_id', 'desc')
+          .limit(1)
+          .executeTakeFirst()
+        return newest?.at ?? null
+      }
+      const [madeAt, failedAt] = [await lastOf('made'), await lastOf('failed')]
+      return { madeAt, failedAt: failedAt !== null && failedAt > (madeAt ?? 0) ? failedAt : null }
+    },
+
     async audit({ before, limit }) {
       let query = db.selectFrom('audit').selectAll().orderBy('audit_id', 'desc').limit(limit)
       if (before !== null) query = query.where('audit_id', '<', before)
@@ -125,7 +141,7 @@ export function sqlOperatorStore(db: Kysely<Tables>): OperatorStore {
   }
   return store
 
-  /** What was made from another state than the one that stands. */
+  /** Refuses a change that was made from another state than the current one. */
   async function refuseOutdated(change: Change): Promise<void> {
     if (!('ifTag' in change) || change.ifTag === undefined) return
     const stands = await recordOf(change)
@@ -193,7 +209,7 @@ async function writeAudit(db: Kysely<Tables>, change: Change, mark: AuditMark): 
   await db
     .insertInto('audit')
     .values({
-      audit_id: newId('aud', mark.at),
+      audit_id: await newAuditId(db, mark.at),
       at: mark.at,
       actor: mark.actor,
       action: change.kind,
@@ -203,7 +219,7 @@ async function writeAudit(db: Kysely<Tables>, change: Change, mark: AuditMark): 
     .execute()
 }
 
-/** The change itself, less what lets a key be recognised, and what it was made from. */
+/** The change itself, without the parts that would identify a key, and without the state that it was made from. */
 function detailOf(change: Change): object {
   const { kind: _, ifTag: _made, ...detail } = change as Change & Condition
   if (change.kind === 'key.create') return auditedKey(change)
@@ -211,7 +227,7 @@ function detailOf(change: Change): object {
   return detail
 }
 
-/** Its owner's id stands there by its own name too, as in every line before keys had a kind of owner. */
+/** Also records the owner's id under its own name, as in every line from before keys had a kind of owner. */
 function auditedKey({ keyId, owner, rights, name, prefix, expiresAt }: NewKey): object {
   const table = ownerTable(owner.kind)
   return {
@@ -252,5 +268,7 @@ function targetOf(change: Change): string {
       return 'admin'
     case 'instance.restore':
       return 'instance'
+    case 'backup.record':
+      return change.outcome
   }
 }

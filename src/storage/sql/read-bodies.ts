@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import type { Tables } from './tables.ts'
 
-/** The texts of some versions: read apart from all else, and only where they are shown, because they can be long. */
+/** The texts of some versions. Read separately, and only where they are shown, because they can be long. */
 export async function readBodies(
   db: Kysely<Tables>,
   versionIds: readonly string[],

@@ -1,7 +1,7 @@
 import type { Store } from './sql-store.ts'
 import { type NamedCall, namedCalls } from './store-calls.ts'
 
-/** A store whose every call is carried out elsewhere: in a thread, or in a transaction of its own. */
+/** A store whose calls run elsewhere: in a thread, or each in a transaction of its own. */
 export function remoteStore(perform: (call: NamedCall, args: readonly unknown[]) => Promise<unknown>): Store {
   const ports = Map.groupBy(namedCalls, ({ port }) => port)
   const methods = (calls: readonly NamedCall[]) =>

@@ -2,15 +2,15 @@ import type { Kysely } from 'kysely'
 import type { Scope } from '../../access/scope.ts'
 import type { InputScope } from '../../analysis/input-scope.ts'
 import type { RunStatus } from '../../analysis/run-states.ts'
-import { idTimeMs } from '../../ids.ts'
-import { parseKnownTime } from '../../time.ts'
+import { idTimeMs } from '../../platform/ids.ts'
+import { parseKnownBound } from '../../platform/time.ts'
 import type { DocumentRow, Tables } from './tables.ts'
 
 const haveRead: readonly RunStatus[] = ['validating', 'running', 'succeeded']
 
 /**
- * Runs of analysis, besides those that are known, whose input may have had one of the documents. By what never changes of
- * a document: its dataset, its platform, and when it came in. Of what changes nobody knows how it was then.
+ * Analysis runs, other than the known ones, whose input may have contained one of the documents. Compares only the
+ * dataset, the platform and the ingest time, because these never change; earlier values of other fields are unknown.
  */
 export async function runsWith(
   db: Kysely<Tables>,
@@ -29,8 +29,8 @@ export async function runsWith(
     .filter(({ run_id, input_scope, scope, input_cutoff_at }) => {
       if (listed.has(run_id)) return false
       const { created_from, created_to } = JSON.parse(input_scope) as InputScope
-      const from = created_from === undefined ? 0 : parseKnownTime(created_from)
-      const to = created_to === undefined ? Number.POSITIVE_INFINITY : parseKnownTime(created_to)
+      const from = created_from === undefined ? 0 : parseKnownBound(created_from)
+      const to = created_to === undefined ? Number.POSITIVE_INFINITY : parseKnownBound(created_to)
       const { entries } = JSON.parse(scope) as Scope
       return documents.some(({ document_id, dataset_id, source_platform }) => {
         const cameAt = idTimeMs(document_id)

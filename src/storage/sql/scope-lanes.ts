@@ -1,18 +1,17 @@
-import type { Kysely, RawBuilder } from 'kysely'
+import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { ScopeEntry } from '../../access/scope.ts'
-import { sql } from './kysely.ts'
 import type { Tables } from './tables.ts'
 
 /**
- * The documents of a scope by dataset, and by platform where that does not make them many: runs of an index each, in the
- * order of their ids. What else the scope asks, of languages, regions and times, is not looked at.
+ * The documents of a scope as index runs in the order of their ids: one lane for each dataset, or for each dataset and
+ * platform if these are few. A lane ignores the scope's other conditions: languages, regions and times.
  */
 export interface Lane {
   readonly dataset: string
   readonly platform: string | null
 }
 
-/** Lanes sought by one statement. */
+/** The number of lanes that one statement reads. */
 const lanesMax = 64
 
 export function lanesOf(entries: readonly Pick<ScopeEntry, 'datasets' | 'platforms'>[]): Lane[] {
@@ -22,7 +21,7 @@ export function lanesOf(entries: readonly Pick<ScopeEntry, 'datasets' | 'platfor
     const apart = platforms !== null && datasets.length * platforms.length <= lanesMax ? platforms : [null]
     for (const dataset of datasets) for (const platform of apart) add({ dataset, platform })
   }
-  // No document may stand in two lanes.
+  // No document may be in two lanes.
   return [...lanes.values()].filter(
     ({ dataset, platform }) => platform === null || !lanes.has(JSON.stringify([dataset, null])),
   )

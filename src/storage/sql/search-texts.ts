@@ -1,17 +1,11 @@
-import type { IndexSource } from '../../search/index-source.ts'
+import { countCandidates } from '../../search/present/count-candidates.ts'
+import { presentResults } from '../../search/present/present-results.ts'
+import { rankCandidates } from '../../search/rerank/rank-candidates.ts'
+import type { SearchSource } from '../../search/search-source.ts'
 import type { SearchTexts } from '../../search/search-texts.ts'
-import { loadOnce } from './load-once.ts'
 
-export const sqlSearchTexts = (source: IndexSource): SearchTexts => ({
-  present: async (...asked) => (await presenting()).presentResults(source, ...asked),
-  rank: async (...asked) => (await ranking()).rankCandidates(source, ...asked),
-  rankLikely: async (...asked) => (await ranking()).rankLikely(source, ...asked),
-  rankAndPresent: async (...asked) => (await ranking()).rankAndPresent(source, ...asked),
+export const sqlSearchTexts = (source: SearchSource): SearchTexts => ({
+  present: (...request) => presentResults(source, ...request),
+  rank: (...request) => rankCandidates(source, ...request),
+  count: (...request) => countCandidates(source, ...request),
 })
-
-/**
- * Loaded with the first search: with them come the words and stems of all languages, a good part of what a thread would
- * load at its start, and the writing one never needs them.
- */
-const presenting = loadOnce(() => import('../../search/present-results.ts'))
-const ranking = loadOnce(() => import('../../search/rank-candidates.ts'))

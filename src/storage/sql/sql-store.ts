@@ -4,16 +4,20 @@ import type { SubscriptionStore } from '../../analysis/subscription-store.ts'
 import type { CatalogStore } from '../../catalog/catalog-store.ts'
 import type { ChangeLog } from '../../changes/change-log.ts'
 import type { ExportSource } from '../../export/export-source.ts'
+import type { IndexSource } from '../../indexing/index-source.ts'
 import type { ContentStore } from '../../ingest/content-store.ts'
 import type { LiveStore } from '../../live/live-store.ts'
+import type { ClockStore } from '../../operator/clock-store.ts'
 import type { ErasureStore } from '../../operator/erasure-store.ts'
+import type { HistoryStore } from '../../operator/history-store.ts'
 import type { OperatorStore } from '../../operator/operator-store.ts'
-import type { IndexSource } from '../../search/index-source.ts'
+import type { SearchSource } from '../../search/search-source.ts'
 import type { SearchTexts } from '../../search/search-texts.ts'
 import { sqlAccessStore } from './access-store.ts'
 import { sqlAnalysisStore } from './analysis-store.ts'
 import { sqlCatalogStore } from './catalog-store.ts'
 import { sqlChangeLog } from './change-log.ts'
+import { sqlClockStore } from './clock-store.ts'
 import { sqlContentStore } from './content-store.ts'
 import { sqlErasureStore } from './erasure-store.ts'
 import { sqlExportSource } from './export-source.ts'
@@ -24,8 +28,8 @@ import { sqlSearchTexts } from './search-texts.ts'
 import type { Tables } from './tables.ts'
 
 /**
- * Every port that lives in the relational store. A method gets and gives plain data, does its work in the one
- * transaction it is called in, and therefore is all or nothing on every dialect.
+ * All ports of the relational store. A method takes and returns plain data. It works in the one transaction in which it
+ * is called, so it is all or nothing on every dialect.
  */
 export interface Store {
   readonly access: AccessStore
@@ -33,15 +37,18 @@ export interface Store {
   readonly content: ContentStore
   readonly changes: ChangeLog
   readonly catalog: CatalogStore
-  readonly indexSource: IndexSource
+  readonly indexSource: IndexSource & SearchSource
   readonly searchTexts: SearchTexts
   readonly live: LiveStore
   readonly analysis: SubscriptionStore
   readonly exportSource: ExportSource
   readonly erasures: ErasureStore
+  readonly history: HistoryStore
+  readonly clock: ClockStore
 }
 
-export function sqlStore(db: Kysely<Tables>): Store {
+/** All ports except those that need to know the dialect. */
+export function sqlStore(db: Kysely<Tables>): Omit<Store, 'history'> {
   const indexSource = sqlIndexSource(db)
   return {
     access: sqlAccessStore(db),
@@ -55,5 +62,6 @@ export function sqlStore(db: Kysely<Tables>): Store {
     analysis: sqlAnalysisStore(db),
     exportSource: sqlExportSource(db),
     erasures: sqlErasureStore(db),
+    clock: sqlClockStore(db),
   }
 }

@@ -6,7 +6,7 @@ import { namedCalls, type StoreCalls, storeCalls } from './store-calls.ts'
 const { commit: _, ...withoutCommit } = storeCalls.operator
 
 test('a call that is not named, or is named otherwise, fails the type check', () => {
-  // The compiler proves it: a line that it is told to expect an error in, and that has none, is an error itself.
+  // The compiler proves it: an expected error that does not occur is itself an error.
   const tables: StoreCalls[] = [
     storeCalls,
     // @ts-expect-error a port's call is missing

@@ -3,18 +3,18 @@ import type { Store } from './sql-store.ts'
 const readsById = { byId: true, statements: 'one' } as const
 
 /**
- * What every call of the store is: whether it reads or writes, which locks a writer takes, and what it tells other
- * processes. Said here and nowhere else. A call that is missing, or is called otherwise by its port, fails the type
- * check, so none can lose its lock by a new name.
+ * Declares every call of the store: whether it reads or writes, which locks a write takes, and which notification it
+ * sends to other processes. The only place that says this. The type check fails for a call that is missing or has
+ * another name in its port, so a renamed call cannot lose its lock.
  *
- * SQLite has one writing thread instead of locks, and no other processes to tell.
+ * SQLite has one writer thread instead of locks, and no other processes to notify.
  */
 export const storeCalls = {
   access: {
     findKey: 'reads',
     findClaim: 'reads',
     takeQuota: { locks: ['access'] },
-    // Requests wait for it: it waits neither for the port's other writers nor for the disk.
+    // Requests wait for this call, so it waits neither for other writers of its port nor for the disk.
     takeTokens: { locks: ['tokens'], mayBeLost: true },
     recordUse: { locks: ['access'] },
     usageOf: 'reads',
@@ -23,7 +23,7 @@ export const storeCalls = {
     removeSigningKeysBefore: { locks: ['access'] },
   },
   operator: {
-    // With the profile that becomes the default, what waits for its vectors changes too.
+    // A new default profile also changes which chunks wait for vectors.
     commit: { locks: ['operator', 'indexSource'], announces: 'operator' },
     datasets: 'reads',
     classifications: 'reads',
@@ -35,6 +35,7 @@ export const storeCalls = {
     collectors: 'reads',
     usage: 'reads',
     audit: 'reads',
+    recordedBackups: 'reads',
   },
   content: {
     ingest: { locks: ['content'], announces: 'content' },
@@ -43,6 +44,7 @@ export const storeCalls = {
   changes: {
     read: 'reads',
     state: 'reads',
+    knows: 'reads',
     removeBefore: { locks: ['changes'] },
   },
   catalog: {
@@ -63,6 +65,7 @@ export const storeCalls = {
     newestRevision: 'reads',
     newestErasure: 'reads',
     reportPurged: { locks: ['indexSource'] },
+    reportRemoved: { locks: ['indexSource'] },
     putChunks: { locks: ['indexSource'] },
     madeProfiles: 'reads',
     awaitVectors: { locks: ['indexSource'] },
@@ -84,8 +87,7 @@ export const storeCalls = {
   searchTexts: {
     present: readsById,
     rank: { ...readsById, statements: 'several' },
-    rankLikely: { ...readsById, statements: 'apart' },
-    rankAndPresent: { ...readsById, statements: 'several' },
+    count: { ...readsById, statements: 'several' },
   },
   live: {
     create: { locks: ['live'] },
@@ -98,7 +100,7 @@ export const storeCalls = {
     task: 'reads',
     openTasks: 'reads',
     heartbeat: { locks: ['live'] },
-    // It writes documents too.
+    // Also writes documents.
     deliver: { locks: ['live', 'content'], announces: 'content' },
     complete: { locks: ['live'] },
     dueAt: 'reads',
@@ -137,20 +139,21 @@ export const storeCalls = {
     changesWithin: 'reads',
     keepFollowed: { locks: ['analysis'] },
     endedRuns: 'reads',
+    knowsRun: 'reads',
   },
   exportSource: {
     portion: 'reads',
   },
   erasures: {
     count: 'reads',
-    // Documents and events are written by it as by who sends them in; runs that are to go are ended by it.
-    // What nobody may read any more is part of what is remembered of keys.
+    // Writes documents and events, as ingest does, and ends analysis runs. Announced as `operator`, because processes
+    // cache with each key what it may read.
     begin: { locks: ['operator', 'content', 'analysis', 'erasures'], announces: 'operator' },
     hide: { locks: ['operator', 'content', 'analysis', 'erasures'], announces: 'content' },
     tellArrivals: { locks: ['content', 'erasures'], announces: 'content' },
-    // Whoever keeps chunks or vectors looks under this lock whether their document is there.
+    // A call that stores chunks or vectors holds the same lock while it checks that their document still exists.
     remove: { locks: ['indexSource', 'erasures'] },
-    // Events that are removed meanwhile are removed under this lock.
+    // Retention removes events under the same lock.
     forgetEvents: { locks: ['changes', 'erasures'] },
     isPurged: 'reads',
     overdue: 'reads',
@@ -158,10 +161,28 @@ export const storeCalls = {
     unfinished: 'reads',
     erasure: 'reads',
     erasures: 'reads',
-    // Whether a document may come in is looked up under this lock.
+    // Ingest holds the same lock while it checks whether a document is erased.
     lift: { locks: ['content', 'erasures'] },
     tombstones: 'reads',
     liftAll: { locks: ['content', 'erasures'] },
+    hiddenAmong: 'reads',
+    removal: 'reads',
+    // Like `begin` and `hide`.
+    eraseAgain: { locks: ['operator', 'content', 'analysis', 'erasures'], announces: 'content' },
+    takeOver: { locks: ['operator', 'content', 'analysis', 'erasures'], announces: 'content' },
+  },
+  history: {
+    mark: 'reads',
+    lacks: 'reads',
+    // Nobody may get a position meanwhile.
+    goOn: { locks: ['operator', 'content', 'analysis', 'erasures', 'history'] },
+    lastLoss: 'reads',
+  },
+  clock: {
+    believedUntil: 'reads',
+    newestTime: 'reads',
+    believe: { locks: ['clock'] },
+    confirm: { locks: ['operator', 'clock'] },
   },
 } as const satisfies StoreCalls
 
@@ -169,24 +190,26 @@ export type StoreCalls = {
   readonly [Port in keyof Store]: { readonly [Method in keyof Store[Port]]: StoreCall }
 }
 
-/** A call that reads has one snapshot, unless its statements stand apart, and cannot write: one that is declared so by mistake fails its first test. */
+/**
+ * A reading call has one snapshot and cannot write. A write that is declared as a read by mistake fails its first test.
+ */
 export type StoreCall = 'reads' | ReadsById | Write
 
 /**
- * By ids alone: one plan does for any of them. What is one statement has a snapshot by itself, without a transaction, and so has
- * each of several where what one of them reads is not put together with what another does: they stand apart.
+ * A call that reads rows by their ids only, so one query plan fits all ids. A call with one statement needs no
+ * transaction, because one statement has one snapshot.
  */
 export interface ReadsById {
   readonly byId: true
-  readonly statements: 'one' | 'apart' | 'several'
+  readonly statements: 'one' | 'several'
 }
 
 export interface Write {
-  /** Taken first, in this order, and held to the end of the transaction: one writer at a time, over all processes. */
+  /** Taken first, in this order, and held to the end of the transaction. One writer at a time across all processes. */
   readonly locks: readonly [WriteLock, ...WriteLock[]]
-  /** What other processes hear about at once. The rest they find by looking. */
+  /** The notification that other processes get at once. They find all other changes by polling. */
   readonly announces?: Announcement
-  /** What a crash takes back of it does no harm: the commit does not wait for the disk. */
+  /** A crash may lose this write without harm, so the commit does not wait for the disk. */
   readonly mayBeLost?: true
 }
 
@@ -195,7 +218,7 @@ export type WriteLock = keyof Store | 'tokens'
 export const announcements = ['content', 'operator', 'analysis'] as const
 export type Announcement = (typeof announcements)[number]
 
-/** One call by its name, with what it is. */
+/** One call by its name, with its declaration. */
 export interface NamedCall {
   readonly port: keyof Store
   readonly method: string
@@ -203,7 +226,7 @@ export interface NamedCall {
   readonly byId: ReadsById | null
 }
 
-/** For what is remembered of calls. */
+/** The key of a call in maps. */
 export const nameOf = ({ port, method }: { port: string; method: string }): string => `${port}.${method}`
 
 export const namedCalls: readonly NamedCall[] = Object.entries(storeCalls as StoreCalls).flatMap(([port, methods]) =>

@@ -1,8 +1,11 @@
 import type { Generated } from 'kysely'
+import type { DocumentRow } from '../../document/field-types.ts'
+
+export type { DocumentRow }
 
 /**
- * The tables as Kysely sees them, the same on every dialect: text ids, whole milliseconds for times, JSON as text,
- * 0 or 1 for yes and no. Which indexes stand on them is in `migrations/`.
+ * The tables for Kysely, the same on every dialect: text ids, times in whole milliseconds, JSON as text, booleans as 0
+ * or 1. The indexes are in `migrations/`.
  */
 export interface Tables {
   dataset: DatasetRow
@@ -40,15 +43,20 @@ export interface Tables {
   erased_document: ErasedDocumentRow
   tombstone_key: TombstoneKeyRow
   index_copy: IndexCopyRow
+  history: HistoryRow
+  clock: ClockRow
 }
 
 interface DatasetRow {
   dataset_id: string
   name: string
   description: string | null
-  /** Documents are erased so long after they came in; null keeps them for ever. */
+  /** Documents are erased this many days after ingest; null keeps them forever. */
   retain_days: number | null
-  /** The erasure that takes its documents away and has not come to all of them yet: until then nobody reads them. */
+  /**
+   * The erasure that is removing the dataset's documents and has not hidden all of them yet. Until then nobody can read
+   * them.
+   */
   hidden_by: string | null
   created_at: number
   updated_at: number
@@ -72,7 +80,7 @@ interface EmbeddingProfileRow {
   dimensions: number | null
   status: string
   is_default: number
-  /** Languages of the texts that vectors are made of, comma-separated; `*` for any; null where none are made. */
+  /** The languages of the texts that get vectors, comma-separated; `*` for any; null if no vectors are made. */
   vectors_for: string | null
   created_at: number
   updated_at: number
@@ -96,24 +104,24 @@ interface EntitlementRow {
 interface CollectorRow {
   collector_id: string
   name: string
-  /** JSON list, or null for every dataset. */
+  /** A JSON list, or null for every dataset. */
   datasets: string | null
   created_at: number
 }
 
-/** Keys of every kind; `key-owners.ts` says whose they are. */
+/** Keys of every kind. `key-owners.ts` finds the owner of a key. */
 export interface ApiKeyRow {
   key_id: string
-  /** A kind of credential. */
+  /** The kind of credential. */
   owner_kind: string | null
   owner_id: string | null
-  /** The same as the owner's id, for the two kinds that an older version knows. */
+  /** The owner's id again, for the two kinds that an older version knows. */
   application_id: string | null
   collector_id: string | null
-  /** JSON: what the key may do, of the kinds whose owner does not say it. */
+  /** JSON: the rights of a key whose owner does not define them. */
   rights: string | null
   name: string | null
-  /** The first characters of the key, enough to recognise it, useless to guess it. */
+  /** The first characters of the key: enough to recognise it, too few to guess it. */
   prefix: string
   /** SHA-256 of the whole key, in hex. */
   hash: string
@@ -125,13 +133,13 @@ export interface ApiKeyRow {
 
 interface UsageRow {
   application_id: string
-  /** UTC calendar day, 2026-11-15. */
+  /** UTC calendar day, such as 2026-11-15. */
   day: string
   operation: string
   used: number
 }
 
-/** How many requests an application may make now, where several processes answer them. */
+/** How many requests an application may make now, shared by all processes. */
 interface RateBucketRow {
   name: string
   tokens: number
@@ -147,50 +155,11 @@ interface AuditRow {
   detail: string
 }
 
-/** Secrets that sign cursors. The newest signs; older ones still verify until they are removed. */
+/** Secrets that sign cursors. The newest one signs. Older ones still verify until they are removed. */
 interface SigningKeyRow {
   key_id: string
   secret: string
   created_at: number
-}
-
-/** The current state of a document. Lists and objects are JSON; null where nothing is known. */
-export interface DocumentRow {
-  document_id: string
-  dataset_id: string
-  source_platform: string
-  external_id: string
-  url: string | null
-  content_type: string | null
-  language: string | null
-  region: string | null
-  status: string
-  published_at: number | null
-  observed_at: number
-  updated_at: number
-  title: string | null
-  external_author_id: string | null
-  author: string | null
-  topics: string | null
-  tags: string | null
-  facts: string | null
-  /** Codes of the current category facts, document and version level together. */
-  classifications: string | null
-  score: number | null
-  metrics: string | null
-  /** The latest snapshot. */
-  snapshot_id: string | null
-  quality: number | null
-  extra_payload: string | null
-  /** Tells a changed body from a repetition without reading the old text. */
-  body_hash: string | null
-  current_version_id: string
-  version_count: number
-  /**
-   * Rises over the whole instance with every change that the search index must learn of: text, and what scopes and
-   * filters look at. The index is fed in this order and remembers how far it has come.
-   */
-  index_revision: number
 }
 
 export interface DocumentVersionRow {
@@ -215,7 +184,7 @@ export interface SnapshotRow {
 export interface FactSetRow {
   fact_set_id: string
   document_id: string
-  /** The version the facts are about; null for facts about the document. */
+  /** The version that the facts are about; null for facts about the document. */
   version_id: string | null
   facts: string
 }
@@ -239,6 +208,19 @@ export interface EventRow {
   occurred_at: number
   observed_at: number
   ingested_at: number
+  /** Bits of `access/event-fields.ts`; null for events of earlier versions. */
+  opened_by: number | null
+  /** The document's values when the event was written. */
+  language: string | null
+  region: string | null
+  published_at: number | null
+  /**
+   * The document's earlier values, for events with the bit `moved`. For an erasure, the languages of all other texts,
+   * comma-separated.
+   */
+  language_before: string | null
+  region_before: string | null
+  published_before: number | null
 }
 
 interface FeedStateRow {
@@ -246,7 +228,7 @@ interface FeedStateRow {
   removed_through: number
 }
 
-/** A piece of a version's body, by its range in UTF-16 code units. A version without a body has one empty chunk. */
+/** A piece of a version's body, as a range of UTF-16 code units. A version without a body has one empty chunk. */
 export interface ChunkRow {
   chunk_id: string
   document_id: string
@@ -255,15 +237,15 @@ export interface ChunkRow {
   starts_at: number
   ends_at: number
   /**
-   * 1 for a chunk of a version that was cut otherwise later. It is shown where an index still finds it, and is nothing
-   * else any more: it has no vector and needs none. Null for the others.
+   * 1 for a chunk that no longer belongs to its version, because the version was chunked again. An index may still find
+   * it, so it can be shown, but it has no vector and needs none. Null for all others.
    */
   replaced: number | null
-  /** Of its text; null for an empty one, and for chunks from before there were hashes. */
+  /** Hash of the chunk's text; null for an empty one, and for chunks from before hashes existed. */
   text_hash: string | null
 }
 
-/** The chunks with one text. */
+/** The chunks that share a text. */
 interface TextChunkRow {
   text_hash: string
   chunk_id: string
@@ -272,23 +254,23 @@ interface TextChunkRow {
 interface ChunkVectorRow {
   profile_id: string
   chunk_id: string
-  /** 32-bit floats, little-endian, of length 1. */
+  /** 32-bit floats, little-endian, normalised to length 1. */
   vector: Uint8Array
 }
 
-/** Chunks whose vector is not yet in the index. */
+/** Chunks whose vector is not in the index yet. */
 interface PendingVectorRow {
   profile_id: string
   chunk_id: string
 }
 
-/** Chunks whose text the embedding model will not take. */
+/** Chunks whose text the embedding model refuses. */
 interface RefusedVectorRow {
   profile_id: string
   chunk_id: string
 }
 
-/** A request for fresh content; one run for each platform. */
+/** A request for fresh content. It has one run for each platform. */
 export interface LiveQueryRow {
   live_query_id: string
   application_id: string
@@ -301,7 +283,9 @@ export interface LiveQueryRow {
   completed_at: number | null
 }
 
-/** One platform's share of a live query, and the task that collectors see: they have the same life. */
+/**
+ * The part of a live query for one platform, which is also the task that collectors see. Both have the same lifetime.
+ */
 export interface LiveRunRow {
   run_id: string
   task_id: string
@@ -312,13 +296,13 @@ export interface LiveRunRow {
   items: number
   error_code: string | null
   error_message: string | null
-  /** The newest lease; kept after the end, so that a repeated completion is recognised. */
+  /** The newest lease. Kept after the end, so that a repeated completion is recognised. */
   lease_id: string | null
   collector_id: string | null
   lease_expires_at: number | null
 }
 
-/** What a run brought, each document once, in the order of delivery. */
+/** The documents that a run delivered, each once, in the order of delivery. */
 interface LiveItemRow {
   run_id: string
   position: number
@@ -327,8 +311,8 @@ interface LiveItemRow {
 }
 
 /**
- * Idempotency keys, by caller, and what each made. The names are from when only live queries had them: processes of that
- * time, which may run beside newer ones during an upgrade, know no others.
+ * Idempotency keys, by caller, and the object that each made. The column names are from the time when only live queries
+ * had such keys: older processes, which may run during an upgrade, know no others.
  */
 interface LiveKeyRow {
   application_id: string
@@ -338,7 +322,7 @@ interface LiveKeyRow {
   created_at: number
 }
 
-/** When a collector last asked for tasks; an empty `resource_kind` stands for every kind. */
+/** When a collector last polled for tasks. An empty `resource_kind` stands for every kind. */
 interface CollectorPollRow {
   collector_id: string
   platform: string
@@ -355,7 +339,7 @@ export interface AnalysisRunRow {
   parameters: string | null
   input_cutoff_at: number
   retention_days: number
-  /** What the application could read when it created the run. */
+  /** The scope of the application when it created the run. */
   scope: string
   status: string
   progress: number
@@ -364,15 +348,15 @@ export interface AnalysisRunRow {
   completed_at: number | null
   expires_at: number
   error: string | null
-  /** What it is computed on, as JSON; null before that is known. */
+  /** The run's input, as JSON; null while it is unknown. */
   input: string | null
-  /** Codes, as JSON; null for none. */
+  /** Warning codes, as JSON; null for none. */
   warnings: string | null
-  /** Who works on it, and until when it is taken for alive; 0 while nobody does. */
+  /** The worker of the run, and the end of its lease in milliseconds; 0 without a worker. */
   worker_id: string | null
   lease_until: number
   attempts: number
-  /** Of a run of a subscription: which of its runs it is, and up to where it knows the feed. */
+  /** For a run of a subscription: its number in the subscription, and the feed position that its input includes. */
   subscription_id: string | null
   turn: number | null
   feed_sequence: number | null
@@ -400,14 +384,14 @@ export interface AnalysisSubscriptionRow {
   paused: number
   created_at: number
   updated_at: number
-  /** As the request said them, as JSON; null where it said none. */
+  /** The parameters of the request, as JSON; null if it had none. */
   parameters: string | null
-  /** Of the latest run; 0 before the first. */
+  /** The number of the latest run; 0 before the first. */
   turn: number
   last_run_id: string | null
   /** Runs started since the last success. */
   tries: number
-  /** No event of the feed up to here calls for a run any more. */
+  /** No event up to this sequence requires another run. */
   followed_through: number
   checkpoint_sequence: number | null
   checkpoint_run_id: string | null
@@ -418,46 +402,64 @@ export interface AnalysisSubscriptionRow {
 export interface ErasureRow {
   erasure_id: string
   actor: string
-  /** What is still to be found and hidden, as JSON; null when all of it is. It can name a person, so it is not kept. */
+  /**
+   * The documents still to be found and hidden, as JSON; null when all are hidden. It can name a person, so it is not
+   * kept.
+   */
   selection: string | null
-  /** Hidden so far. */
+  /** The number of documents hidden so far. */
   documents: number
-  /** Of those, how many nothing is left of in the store; null where nobody counted. */
+  /** How many of those have nothing left in the store; null if they were not counted. */
   removed: number | null
   keep_tombstones: number
   purge_artifacts: number
-  /** Runs of analysis that may contain one of them, as JSON. */
+  /** Analysis runs that may contain one of the documents, as JSON. */
   artifact_run_ids: string
-  /** The dataset that goes with its last document. */
+  /** The dataset that is deleted with its last document. */
   deletes_dataset: string | null
-  /** `Arrivals` as JSON, until all of them are told. */
+  /** `Arrivals` as JSON, until events for all of them are written. */
   arrivals: string | null
   status: string
   created_at: number
   completed_at: number | null
 }
 
-/** A document that is no more. The row stays for ever: copies of the index and backups of an earlier time learn of it here. */
+/**
+ * An erased document. The row is kept forever: copies of the index and restored backups learn from it that the document
+ * is gone.
+ */
 export interface ErasedDocumentRow {
   document_id: string
   erasure_id: string
-  /** In the order of the documents' own revisions: whoever follows these passes by it. */
+  /** From the sequence of document revisions, so a reader of revisions also sees the erasure. */
   index_revision: number
-  /** Keyed hash of dataset, platform and external id; null where the document may come in again. */
+  /** Keyed hash of dataset, platform and external id; null if the document may be ingested again. */
   tombstone: string | null
-  /** 1 while its texts and all that was made of them are still to be removed, else null. */
+  /** 1 while its texts and everything made from them must still be removed, otherwise null. */
   remains: number | null
 }
 
-/** What tombstones are made with, so that nobody can try out ids on them alone. */
+/** The secret of the tombstones' hash, so that nobody can test ids against the hashes alone. */
 interface TombstoneKeyRow {
   one: number
   secret: string
 }
 
-/** The search indexes that are in use, and up to which revision nothing erased is left in them. */
+/** The search indexes in use. `purged_through` is the revision up to which erased documents are gone from the index. */
 interface IndexCopyRow {
   copy_id: string
   purged_through: number
   seen_at: number
+}
+
+/** A time at which the store was found to lack data that it had before. */
+interface HistoryRow {
+  history_id: string
+  noticed_at: number
+  why: string
+}
+
+interface ClockRow {
+  one: number
+  believed_until: number
 }

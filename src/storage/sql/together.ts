@@ -1,17 +1,17 @@
 import type { DialectAdapter, Kysely } from 'kysely'
 import type { Tables } from './tables.ts'
 
-/** An adapter whose database is another process: what counts is how often its answers are waited for. */
+/** An adapter whose database is another process, so the number of round trips counts. */
 export interface TakesManyStatements {
-  /** What a statement is told because one before it, of the same transaction, has failed. */
+  /** True for the error of a statement that failed only because an earlier statement of the transaction had failed. */
   isOfEarlierFailure(error: unknown): boolean
 }
 
 /**
- * Statements of one call that do not need each other's answers. They are sent at once where the database takes that, else
- * one after the other, so that the rows of each are made when it is their turn. Rejects with the cause and not with what came
- * of it, which may be heard sooner, and when all that were sent are answered: none may be sent after the end of its
- * transaction.
+ * Runs statements of one call that do not need each other's results. Sends them all at once if the database supports
+ * that (pipelining), otherwise one after the other, so that each builds its rows only when it runs. Waits for all
+ * answers before it rejects, because no statement may be sent after the end of its transaction. Rejects with the
+ * original error, not with the errors that follow from it.
  */
 export async function together<const Statements extends readonly (() => Promise<unknown>)[]>(
   db: Kysely<Tables>,

@@ -1,33 +1,41 @@
 import type { Kysely } from 'kysely'
-import { firstIdAt, newId } from '../../ids.ts'
-import { fieldsOfNew } from '../../ingest/document-state.ts'
+import { openedBy } from '../../access/event-fields.ts'
+import { fieldsOfNew, placeOf } from '../../ingest/document-state.ts'
+import { firstIdAt, idTimeMs, newId } from '../../platform/ids.ts'
 import { eventRow, knownDocument } from './document-rows.ts'
 import { insertRows } from './insert-rows.ts'
 import type { Tables } from './tables.ts'
 
-/** What came into a dataset while nobody could read it. */
+/** The documents that arrived in a dataset while nobody could read it. */
 export interface Arrivals {
   readonly datasetId: string
-  /** Told up to this document. */
+  /** Events are written for documents up to this id. */
   readonly after: string
-  /** Came later than this: readers found it. */
+  /** Documents from this id on arrived after the dataset was shown, so readers see their own events. */
   readonly below: string
   readonly notBefore: number
 }
 
-/** Processes remember for half a second what an application may read (`Authenticator`): some do not see at once what is shown. */
+/**
+ * Processes cache for half a second what an application may read (`Authenticator`), so some see a shown dataset only
+ * after that.
+ */
 const rememberedMs = 1000
-/** How far the clocks of processes that take documents in may be apart. */
-const clocksApartMs = 60_000
+/** The largest assumed difference between the clocks of processes that ingest documents, in milliseconds. */
+export const clocksApartMs = 60_000
 
-export const arrivalsAfter = (datasetId: string, after: string, shownAt: number): Arrivals => ({
+export const arrivalsAfter = (
+  datasetId: string,
+  { after, newest }: { readonly after: string; readonly newest: string | null },
+  shownAt: number,
+): Arrivals => ({
   datasetId,
   after,
-  below: firstIdAt('doc', shownAt + rememberedMs + clocksApartMs),
+  below: firstIdAt('doc', Math.max(shownAt + rememberedMs + clocksApartMs, newest === null ? 0 : idTimeMs(newest) + 1)),
   notBefore: shownAt + rememberedMs,
 })
 
-/** Returns those that are left; null for none. */
+/** Returns the remaining arrivals; null if there are none. */
 export async function tellSome(
   db: Kysely<Tables>,
   arrivals: Arrivals,
@@ -35,7 +43,8 @@ export async function tellSome(
   nowMs: number,
 ): Promise<Arrivals | 'later' | null> {
   const { datasetId, after, below, notBefore } = arrivals
-  if (nowMs < notBefore) return 'later'
+  // If the clock has gone back since, the wait would be long, so it is skipped.
+  if (nowMs < notBefore && notBefore - nowMs < clocksApartMs) return 'later'
   const rows = await db
     .selectFrom('document')
     .selectAll()
@@ -60,6 +69,9 @@ export async function tellSome(
         occurredAt: row.published_at ?? row.observed_at,
         observedAt: row.observed_at,
         ingestedAt: nowMs,
+        openedBy: openedBy.anyone,
+        now: placeOf(knownDocument(row)),
+        before: null,
       }),
     ),
   )

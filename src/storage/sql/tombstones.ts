@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely'
 import type { Identity } from '../../operator/erasure-store.ts'
 import type { Tables } from './tables.ts'
 
-/** Ids in one statement: far below what any database takes. */
+/** Ids in one statement: far below the limit of any database. */
 const atOnce = 200
 
 export class Tombstones {
@@ -20,10 +20,15 @@ export class Tombstones {
   }
 }
 
-/** Null where nothing was ever erased. */
-export async function knownTombstones(db: Kysely<Tables>): Promise<Tombstones | null> {
+/** Null if nothing was ever erased. */
+export async function tombstoneSecret(db: Kysely<Tables>): Promise<string | null> {
   const row = await db.selectFrom('tombstone_key').select('secret').executeTakeFirst()
-  return row === undefined ? null : new Tombstones(row.secret)
+  return row?.secret ?? null
+}
+
+export async function knownTombstones(db: Kysely<Tables>): Promise<Tombstones | null> {
+  const secret = await tombstoneSecret(db)
+  return secret === null ? null : new Tombstones(secret)
 }
 
 export async function tombstonesToBe(db: Kysely<Tables>): Promise<Tombstones> {
@@ -34,7 +39,7 @@ export async function tombstonesToBe(db: Kysely<Tables>): Promise<Tombstones> {
   return new Tombstones(secret)
 }
 
-/** Those of the documents that were erased and may not come in again. */
+/** The documents that were erased and must not be ingested again. */
 export async function erasedAmong<T extends Identity>(
   db: Kysely<Tables>,
   tombstones: Tombstones | null,

@@ -1,17 +1,17 @@
-import type { Kysely } from 'kysely'
-import type { ChunkRecord, IndexSource, MadeProfile } from '../../search/index-source.ts'
+import { type Kysely, sql } from 'kysely'
+import type { IndexSource, MadeProfile } from '../../indexing/index-source.ts'
+import type { ChunkRecord } from '../../search/version-chunks.ts'
 import { idLists } from './id-lists.ts'
 import { insertRows } from './insert-rows.ts'
-import { sql } from './kysely.ts'
 import type { Tables } from './tables.ts'
 
 /**
- * Which chunks have a vector, and which wait for one.
+ * Records which chunks have a vector and which wait for one.
  *
- * The rule: every chunk with a text that is not replaced has, of every profile that makes vectors of its language, a
- * vector, or waits for one, or was refused by the model. It holds after every transaction, because the one that writes a
- * chunk, or says what a profile makes, also makes the chunks wait; nobody says which. Only a text whose language is changed
- * waits for a profile of that language a moment later, when indexing reads it anew.
+ * The invariant: for every profile that makes vectors of its language, every chunk with a text that is not replaced has
+ * a vector, waits for one, or was refused by the model. It holds after every transaction, because the transaction that
+ * writes a chunk or changes a profile also queues the chunks. The one exception: a text whose language changes is
+ * queued for a profile of that language a moment later, when it is indexed again.
  */
 type VectorQueue = Pick<
   IndexSource,
@@ -58,7 +58,7 @@ export function sqlVectorQueue(db: Kysely<Tables>): VectorQueue {
       )
       for (const profile of await madeProfiles(db)) {
         for (const some of idLists([...kept])) {
-          // What the model once refused is tried again with the rest: it may be another model by that name.
+          // Chunks that the model refused are tried again too, because another model may now have the same name.
           await db
             .deleteFrom('refused_vector')
             .where('profile_id', '=', profile.profileId)
@@ -189,7 +189,7 @@ export function sqlVectorQueue(db: Kysely<Tables>): VectorQueue {
     },
 
     async refuseVectors(profileId, chunkIds) {
-      // Only of what waits: another process may have made the vector, or the chunk may be replaced by now.
+      // Only chunks that still wait: another process may have made the vector, or the chunk may have been replaced.
       for (const some of idLists(chunkIds)) {
         const gone = await db
           .deleteFrom('pending_vector')
@@ -224,7 +224,10 @@ export function sqlVectorQueue(db: Kysely<Tables>): VectorQueue {
   }
 }
 
-/** Every chunk that should have a vector of the profile waits for it. For a profile that is to be made from now on. */
+/**
+ * Queues every chunk that should have a vector of the profile. Called when vectors of the profile are to be made from
+ * now on.
+ */
 export async function awaitAllVectors(db: Kysely<Tables>, profile: MadeProfile): Promise<void> {
   await db
     .insertInto('pending_vector')
@@ -246,7 +249,7 @@ const lackingChunks = (db: Kysely<Tables>, { profileId, languages }: MadeProfile
     .where(isNotIn('refused_vector', profileId))
     .$if(languages !== null, (chunks) => chunks.where(isIn(languages!)))
 
-/** Only of texts that say their language, because a search can tell these from the others. */
+/** Only texts that declare their language, because a search can distinguish them from the others. */
 const isIn = (languages: readonly string[]) =>
   sql<boolean>`exists (
     select 1 from document_version version join document on document.document_id = version.document_id
@@ -254,7 +257,7 @@ const isIn = (languages: readonly string[]) =>
     and coalesce(version.language, document.language) in (${sql.join(languages)})
   )`
 
-/** Of texts that some chunk has a vector of. */
+/** Vectors that other chunks with the same text already have. */
 async function vectorsOfTexts(
   db: Kysely<Tables>,
   profileId: string,
@@ -283,7 +286,7 @@ async function vectorsOfTexts(
   return found
 }
 
-/** Of those, the chunks that do not even wait for one: by the rule there are none. */
+/** Lacking chunks that are not even queued. The invariant says that there are none. */
 const lostChunks = (db: Kysely<Tables>, profile: MadeProfile) =>
   lackingChunks(db, profile).where(isNotIn('pending_vector', profile.profileId))
 
@@ -301,7 +304,7 @@ export async function defaultProfile(db: Kysely<Tables>): Promise<string | null>
   return row?.profile_id ?? null
 }
 
-/** `vectors_for` of a profile that makes vectors of every text. */
+/** The value of `vectors_for` for a profile that makes vectors of every text. */
 export const anyLanguage = '*'
 
 async function madeProfiles(db: Kysely<Tables>): Promise<MadeProfile[]> {
@@ -317,7 +320,7 @@ async function madeProfiles(db: Kysely<Tables>): Promise<MadeProfile[]> {
   })
 }
 
-/** A document may have been erased since it was read. */
+/** Drops chunks whose document has been erased since it was read. */
 async function ofDocumentsThere(db: Kysely<Tables>, chunks: readonly ChunkRecord[]): Promise<readonly ChunkRecord[]> {
   const there = new Set<string>()
   for (const some of idLists([...new Set(chunks.map(({ documentId }) => documentId))])) {
@@ -334,7 +337,7 @@ const wait = (db: Kysely<Tables>, profileId: string, chunkIds: readonly string[]
     chunkIds.map((chunk_id) => ({ profile_id: profileId, chunk_id })),
   )
 
-/** Chunks that their version is no longer cut into. An index may still find them, so they are kept to be shown. */
+/** Marks chunks that no longer belong to their version. An index may still find them, so they are kept to be shown. */
 async function replace(db: Kysely<Tables>, chunkIds: readonly string[]): Promise<void> {
   for (const some of idLists(chunkIds)) {
     await db.updateTable('chunk').set({ replaced: 1 }).where('chunk_id', 'in', some).execute()
@@ -364,7 +367,7 @@ const rowOf = (chunk: ChunkRecord) => ({
   text_hash: chunk.textHash,
 })
 
-/** Copied, because the bytes a driver hands out need not be aligned to four. */
+/** Copies the bytes, because those from a driver may not be aligned to four bytes. */
 export function asFloats(bytes: Uint8Array): Float32Array {
   return new Float32Array(new Uint8Array(bytes).buffer)
 }

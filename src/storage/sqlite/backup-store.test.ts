@@ -67,7 +67,7 @@ suite('the copy of a store', () => {
     assert.ok('unknown' in access)
   })
 
-  test('a store that a process has open is in use, one that nobody has open is not', async (t) => {
+  test('a store that a process has open is in use, another one is not', async (t) => {
     const dataDir = folder(t)
     refuseInUse(storePath(dataDir))
     const open = await openWithDataset(dataDir)

@@ -1,16 +1,16 @@
-import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { backup, DatabaseSync } from 'node:sqlite'
 import type { Kysely } from 'kysely'
 import { BackupError, type Report } from '../../operator/backup-manifest.ts'
 import type { StoreCopy } from '../../operator/make-backup.ts'
+import { isThere } from '../../platform/is-there.ts'
 import { sqliteErrorKind } from '../full-disk.ts'
 import { newestMigration, readSchema, refuseBeyond } from '../sql/migrate.ts'
 import type { Tables } from '../sql/tables.ts'
 import { sqliteMigrationDialect } from './migration-dialect.ts'
 import { isBusy, openSqlite } from './node-sqlite.ts'
 
-/** Pages copied between two reports, 4 MB. */
+/** Pages copied between two reports (4 MB). */
 const pagesAtOnce = 1000
 
 const counted = [
@@ -27,20 +27,21 @@ const counted = [
 ] as const satisfies readonly (keyof Tables)[]
 
 /**
- * Copies the store at `from` into the new file `to`: the pages of one snapshot, which a reading transaction holds from
- * the first to the last. Without it SQLite begins again whenever another process has written, and under steady writes
- * never ends. Writers go on; their log is not folded into the file meanwhile, and so grows by what they write.
- * VACUUM INTO holds a snapshot too, and took twice to four times as long.
+ * Copies the store at `from` into the new file `to`: the pages of one snapshot, held by a read transaction. Without it,
+ * SQLite would start over whenever another process writes, and never finish under steady writes. Writers go on; their
+ * write-ahead log is not checkpointed meanwhile, and grows. VACUUM INTO also holds a snapshot, and took two to four
+ * times as long.
  */
 export async function copyStore(from: string, to: string, now: number, report: Report): Promise<StoreCopy> {
-  if (!existsSync(from)) throw new BackupError(`there is no store at ${from}: set TIDEMARK_DATA_DIR to a data folder`)
+  if (!isThere(from)) throw new BackupError(`there is no store at ${from}: set TIDEMARK_DATA_DIR to a data folder`)
   const source = openSqlite(from, true)
   try {
     source.raw.exec('begin')
     // The first read takes the snapshot.
     const found = await readSchema(source.db, sqliteMigrationDialect)
     refuseBeyond(found)
-    // A store that a newer version has served, and that this one can work with, is also restored by this one.
+    // A store that a newer version has served, and that this version can work with, can also be restored by this
+    // version.
     const schema = Math.min(found.newest, newestMigration)
     const counts = await countRows(source.db)
     const pageBytes = numberOf(source.raw, 'page_size')
@@ -61,13 +62,14 @@ export async function copyStore(from: string, to: string, now: number, report: R
   }
 }
 
-/** As of a copy, and every row is looked up that another one points to: nobody waits for it. */
+/** Like the check of a copy, and also looks up every foreign key. It may be slow, because nobody waits for it. */
 export async function examineStore(path: string, counts: Counts, now: number): Promise<StoreCopy['artifacts']> {
   const artifacts = await checkCopy(path, counts, now)
   const { raw } = openSqlite(path, true)
   try {
     const orphan = raw.prepare('pragma foreign_key_check').get()
-    if (orphan !== undefined) throw new BackupError(`the store is damaged: a row of ${orphan.table} points to nothing`)
+    if (orphan !== undefined)
+      throw new BackupError(`the store is damaged: a row of ${orphan.table} refers to a missing row`)
   } finally {
     raw.close()
   }
@@ -79,7 +81,7 @@ type Counts = Readonly<Record<string, number>>
 async function checkCopy(path: string, counts: Counts, now: number): Promise<StoreCopy['artifacts']> {
   const { raw, db } = openSqlite(path, false)
   try {
-    // One file that stands alone, which can be read where nothing can be written.
+    // A single file, which can be read where nothing can be written.
     raw.exec('pragma journal_mode = delete')
     const found = raw.prepare('pragma integrity_check(1)').get()?.integrity_check
     if (found !== 'ok') throw new BackupError(`the store is damaged (${found}): restore an earlier backup`)
@@ -100,7 +102,7 @@ async function checkCopy(path: string, counts: Counts, now: number): Promise<Sto
   }
 }
 
-/** Tables that an older schema does not have yet are left out. */
+/** Skips tables that an older schema does not have. */
 async function countRows(db: Kysely<Tables>): Promise<Record<string, number>> {
   const there = new Set((await db.introspection.getTables()).map(({ name }) => name))
   const counts: Record<string, number> = {}
@@ -122,11 +124,11 @@ const sqliteCorrupt = 11
 const sqliteNotDatabase = 26
 
 /**
- * Only the one process that has a store open can lock it for itself. A log that was left behind is folded into the file,
- * nothing else changes. What is damaged, or no database at all, is in nobody's use.
+ * Only a process that is alone with a store can lock it exclusively. A leftover write-ahead log is checkpointed;
+ * nothing else changes. A damaged file, or one that is not a database, counts as not in use.
  */
 export function refuseInUse(path: string): void {
-  if (!existsSync(path)) return
+  if (!isThere(path)) return
   const raw = new DatabaseSync(path)
   try {
     raw.exec('pragma locking_mode = exclusive; begin exclusive; rollback')
@@ -142,7 +144,7 @@ export function refuseInUse(path: string): void {
   }
 }
 
-/** A log of another store would be taken for the one of the store that comes in its place. */
+/** SQLite would apply a leftover log to the store that replaces this one. */
 export async function removeStoreLog(path: string): Promise<void> {
   for (const end of ['-wal', '-shm', '-journal']) await rm(path + end, { force: true })
 }

@@ -4,10 +4,11 @@ import { clearGap, pageBytesOf, tellablePagesMax } from './page-gaps.ts'
 import { cutLog } from './scrub.ts'
 
 /**
- * Overwrites the gaps of all pages of the database file that is named, some pages at a time, each time while nobody can
- * write and while the log is empty, so that the file has the newest of every page. Readers go on: a gap means nothing to them.
+ * Overwrites the gaps of all pages of the given database file, a batch of pages at a time, each while no other
+ * connection can write and the write-ahead log is empty, so that the file has the newest state of every page. Readers
+ * go on, because they ignore gaps.
  *
- * A process of its own, because whoever closes the file gives up all locks that its process has on it.
+ * This runs in a process of its own, because closing the file would release all locks that the process has on it.
  */
 const bytesAtOnce = 16 * 2 ** 20
 const triesMax = 100
@@ -39,7 +40,7 @@ function clearPortion(at: number): void {
   }
   if (cleared > 0) {
     fsyncSync(file)
-    // A change by another makes every connection drop the pages that it remembers, with what is in their gaps.
+    // A change by another connection makes every connection drop its cached pages, with the contents of their gaps.
     const { user_version } = database.prepare('pragma user_version').get()!
     database.exec(`pragma user_version = ${user_version}`)
   }
@@ -52,8 +53,8 @@ function beginWithEmptyLog(): void {
     database.exec('begin immediate')
     const log = statSync(`${path}-wal`, { throwIfNoEntry: false })
     if ((log?.size ?? 0) === 0) return
-    // Somebody wrote between the two.
+    // Another connection wrote between the two steps.
     database.exec('rollback')
   }
-  throw new Error('the store is being written: its gaps are cleared later')
+  throw new Error('the store is busy with writes: page gaps are cleared later')
 }

@@ -6,7 +6,7 @@ import { newestMigration, readSchema } from '../sql/migrate.ts'
 import { sqliteMigrationDialect } from './migration-dialect.ts'
 import { isBusy, openSqlite, queriesOn, type SqliteConnection } from './node-sqlite.ts'
 
-/** The store at a path, to be read as it is at one moment. A server that has it open goes on, and may write. */
+/** Opens the store at a path to read one snapshot of it. A server that has it open goes on, and may write. */
 export async function openCopySource(path: string): Promise<OpenCopySource> {
   const held = holdAlone(path)
   const { raw, db } = held ?? openSqlite(path, true)
@@ -14,7 +14,7 @@ export async function openCopySource(path: string): Promise<OpenCopySource> {
     if (held === null) raw.exec('begin')
     // The first read takes the snapshot.
     const schema = (await readSchema(db, sqliteMigrationDialect)).newest
-    // Also by what this version could work with: what it does not know it could not bring over.
+    // Also refuses a newer schema that this version could work with, because it could not copy unknown data.
     if (schema > newestMigration) throw new NewerStoreError(schema, newestMigration)
     if (schema < newestMigration) {
       throw new CopyError(
@@ -48,7 +48,10 @@ export async function openCopySource(path: string): Promise<OpenCopySource> {
 
 const quoted = (names: readonly string[]): string => names.map((name) => `"${name}"`).join(', ')
 
-/** Only the one process that has a store open can end its use of a log; then it locks it. null where it is not alone. */
+/**
+ * Only a process that is alone with a store can switch off its write-ahead log and lock the file; null if it is not
+ * alone.
+ */
 function holdAlone(path: string): SqliteConnection | null {
   const raw = new DatabaseSync(path)
   try {

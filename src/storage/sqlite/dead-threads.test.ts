@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { PoolEvents } from '../../../test/support/pool-events.ts'
 import { startedThreads, threadsNamed } from '../../../test/support/started-threads.ts'
-import { TidemarkError } from '../../errors.ts'
+import { TidemarkError } from '../../platform/errors.ts'
 import type { OpenStore } from '../open-store.ts'
 import { openSqliteStore } from './open-sqlite-store.ts'
 
@@ -35,7 +35,7 @@ function isUnavailable(reason: unknown): true {
   return true
 }
 
-test('a reader ends: what it was at is told to try again, everything else is answered, another takes its place', async () => {
+test('a reader exits: its call can be retried, the others are answered, and another reader replaces it', async () => {
   await withStore(async (open, events) => {
     await commit(open, 'a')
     for (let round = 0; round < 3; round++) {
@@ -47,11 +47,11 @@ test('a reader ends: what it was at is told to try again, everything else is ans
       for (const reason of lost) isUnavailable(reason)
       for (let i = 0; i < 20; i++) assert.deepEqual(await datasets(open), ['a'])
     }
-    assert.deepEqual(events.deaths, ['store-readers', 'store-readers', 'store-readers'])
+    assert.deepEqual(events.exits, ['store-readers', 'store-readers', 'store-readers'])
   })
 })
 
-test('the writer ends: its transaction is undone, what waits is done by the next, reads go on', async () => {
+test('the writer exits: its transaction is rolled back, the next one does the waiting calls, reads go on', async () => {
   await withStore(async (open, events) => {
     await commit(open, 'before')
     for (let round = 0; round < 3; round++) {
@@ -64,7 +64,7 @@ test('the writer ends: its transaction is undone, what waits is done by the next
       const settled = await results
       const there = new Set(await datasets(open))
       for (const [i, result] of settled.entries()) {
-        // Of a call that was lost nothing is known: both are right.
+        // The outcome of a lost call is unknown: either is right.
         if (result.status === 'rejected') isUnavailable(result.reason)
         else assert.ok(there.has(names[i]!), 'what was acknowledged is there')
       }

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { isThere } from '../../platform/is-there.ts'
 import type { Backend } from '../backend.ts'
 import { openSqliteStore, storePath } from './open-sqlite-store.ts'
 
@@ -7,9 +7,9 @@ export function embeddedBackend(dataDir: string) {
   const path = storePath(dataDir)
   return {
     name: 'the embedded store',
-    // One server at a time has a data folder: its search index sees to that.
+    // A data folder has one server at a time, which its search index enforces.
     shared: false,
-    isThere: () => existsSync(path),
+    isThere: () => isThere(path),
     open: (options) => openSqliteStore(dataDir, options),
     upkeep: async () => (await import('./embedded-upkeep.ts')).embeddedUpkeep(path),
   } as const satisfies Backend

@@ -5,7 +5,7 @@ import { openCopySource } from './copy-source.ts'
 import { prepareRestored } from './prepare-restored.ts'
 import { sqliteSchema } from './sqlite-schema.ts'
 
-/** Of the store at a path. */
+/** Upkeep of the store at a path. */
 export function embeddedUpkeep(path: string) {
   return {
     schema: () => sqliteSchema(path),

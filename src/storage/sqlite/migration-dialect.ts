@@ -1,4 +1,4 @@
-import { sql } from '../sql/kysely.ts'
+import { sql } from 'kysely'
 import type { MigrationDialect } from '../sql/migrations/migration.ts'
 
 export const sqliteMigrationDialect: MigrationDialect = {
@@ -10,5 +10,12 @@ export const sqliteMigrationDialect: MigrationDialect = {
   async hasTable(db, name) {
     const found = await sql`select 1 from sqlite_master where type = 'table' and name = ${name}`.execute(db)
     return found.rows.length > 0
+  },
+  async skipNumbers(db, table, _column, count) {
+    const skipped = await sql`update sqlite_sequence set seq = seq + ${count} where name = ${table}`.execute(db)
+    // The table has no row here before its first insert.
+    if (skipped.numAffectedRows === 0n) {
+      await sql`insert into sqlite_sequence (name, seq) values (${table}, ${count})`.execute(db)
+    }
   },
 }

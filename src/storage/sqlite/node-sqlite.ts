@@ -1,30 +1,30 @@
 import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqlite'
-import type { SqliteDatabase } from 'kysely'
-import { sqliteErrorKind } from '../full-disk.ts'
-import { Kysely, SqliteDialect } from '../sql/kysely.ts'
+import { Kysely, type SqliteDatabase, SqliteDialect } from 'kysely'
+import { LRUCache } from 'lru-cache'
+import { refusePipe, sqliteErrorKind } from '../full-disk.ts'
 import type { Tables } from '../sql/tables.ts'
 
 /** How long a write waits for another process that holds the file's write lock. */
 const busyTimeoutMs = 10_000
 
-/** Statements kept prepared per connection; the store's queries are fewer, so this only bounds accidents. */
+/** Statements kept prepared per connection. The store has fewer, so this only bounds accidents. */
 const statementsKeptMax = 500
 
 /**
- * Pages in the log before they are copied into the file, 16 MB. A batch of 500 documents is more than SQLite's default
- * of 4 MB, so that every commit would copy the same hot pages of every index again.
+ * Pages in the log before a checkpoint (16 MB). A batch of 500 documents exceeds SQLite's default of 4 MB, so every
+ * commit would copy the same hot index pages again.
  */
 const checkpointPages = 4000
 
 /**
- * Pages that a connection keeps in memory of its own: enough for the upper levels of every index. The rest the system
- * keeps, once for all connections.
+ * Cache of a connection: enough for the upper levels of every index. The operating system caches the rest, once for all
+ * connections.
  */
 const cacheKb = 16_384
 
 /**
- * Bytes of the file that readers see as memory, the most that SQLite takes: the texts of 20 results are read in half the
- * time, because no page has to be asked of the system and copied. The price: a disk that fails to read ends the process.
+ * Bytes of the file that readers map into memory, the most that SQLite allows. It halves the time to read the texts of
+ * 20 results, because no page has to be copied by the system. The price: a read error of the disk ends the process.
  */
 const readerMapBytes = 2 ** 31 - 65_536
 
@@ -35,18 +35,19 @@ export interface SqliteConnection {
 
 /** WAL with synchronous FULL: a committed transaction is on disk. Readers never wait for the writer. */
 export function openSqlite(path: string | URL, readOnly: boolean): SqliteConnection {
+  refusePipe(path)
   const raw = new DatabaseSync(path, { readOnly, timeout: busyTimeoutMs })
   try {
     if (!readOnly) {
       raw.exec('pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on')
-      // What is deleted is overwritten: what is erased must not be readable in the file.
+      // Overwrites deleted data, because erased data must not be readable in the file.
       raw.exec('pragma secure_delete = on')
       raw.exec(`pragma wal_autocheckpoint = ${checkpointPages}`)
     }
     if (readOnly) raw.exec(`pragma mmap_size = ${readerMapBytes}`)
     raw.exec(`pragma cache_size = -${cacheKb}; pragma temp_store = memory`)
   } catch (error) {
-    // Left open, a file that is damaged would be taken for one in use.
+    // A damaged file that stays open would look like one in use.
     raw.close()
     throw error
   }
@@ -59,19 +60,19 @@ export function queriesOn(raw: DatabaseSync): SqliteConnection {
 
 const sqliteBusy = 5
 
-/** Another connection has a lock that is in the way. */
+/** Another connection holds a conflicting lock. */
 export const isBusy = (error: unknown): boolean => sqliteErrorKind(error) === sqliteBusy
 
-/** Between two looks for the write lock. */
+/** Between two attempts to get the write lock. */
 const lookAgainMs = 1
 
 const asleep = new Int32Array(new SharedArrayBuffer(4))
 const sleep = (): void => void Atomics.wait(asleep, 0, 0, lookAgainMs)
 
 /**
- * Begins a transaction with the write lock. SQLite itself looks for the lock more and more rarely, down to ten times a
- * second: beside a process that writes one transaction after the other, as an import does, it meets hardly one of the
- * moments between two. So it is looked for all the time, for as long as SQLite would.
+ * Begins a transaction with the write lock. SQLite itself retries ever more rarely, down to ten times a second, and
+ * would hardly ever get the lock beside a process that writes one transaction after the other, as an import does. So
+ * this retries all the time, for as long as SQLite would.
  */
 export function beginWriting(raw: DatabaseSync, pause: () => void = sleep): void {
   const since = performance.now()
@@ -92,14 +93,13 @@ export function beginWriting(raw: DatabaseSync, pause: () => void = sleep): void
 }
 
 function asKyselyDatabase(raw: DatabaseSync): SqliteDatabase {
-  const kept = new Map<string, ReturnType<SqliteDatabase['prepare']>>()
+  const kept = new LRUCache<string, ReturnType<SqliteDatabase['prepare']>>({ max: statementsKeptMax })
   return {
     close: () => raw.close(),
     prepare(sql) {
       let statement = kept.get(sql)
       if (statement === undefined) {
         statement = asKyselyStatement(raw.prepare(sql))
-        if (kept.size >= statementsKeptMax) kept.clear()
         kept.set(sql, statement)
       }
       return statement
@@ -112,8 +112,8 @@ type Parameters_<F> = F extends (...parameters: infer P) => unknown ? P : never
 type Row = Record<string, SQLOutputValue>
 
 /**
- * Rows are taken as lists and made into objects here: all of one shape, they are read several times as fast as those
- * that node:sqlite makes, and a page of the feed is ready in two thirds of the time.
+ * Takes rows as arrays and makes objects of one shape from them. This reads several times as fast as the objects that
+ * node:sqlite makes, and a page of the feed takes two thirds of the time.
  */
 function asKyselyStatement(statement: StatementSync): ReturnType<SqliteDatabase['prepare']> {
   const names = statement.columns().map(({ name }) => name)
@@ -130,8 +130,8 @@ function asKyselyStatement(statement: StatementSync): ReturnType<SqliteDatabase[
 }
 
 /**
- * Code of its own for each statement, a literal with its columns: 0.2 us for a row of 20. One function for all of them, which
- * sees rows of every shape, takes 1 to 2.
+ * Generates a function for each statement with an object literal of its columns: 0.2 µs for a row of 20 columns. One
+ * function for rows of every shape takes 1 to 2 µs.
  */
 function rowMaker(names: readonly string[]): (values: unknown) => Row {
   const columns = names.map((name, i) => `${JSON.stringify(name)}: values[${i}]`)

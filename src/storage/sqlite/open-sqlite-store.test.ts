@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { startedThreads, threadsNamed } from '../../../test/support/started-threads.ts'
 import type { ExportPosition } from '../../export/export-source.ts'
-import { changesOf } from '../../search/read-packed.ts'
+import { changesOf } from '../../indexing/read-packed.ts'
 import { NewerStoreError } from '../open-store.ts'
 import { newestMigration } from '../sql/migrate.ts'
 import { migrations } from '../sql/migrations/index.ts'
@@ -44,7 +44,7 @@ test('an empty folder gets every migration once, however many open it at once', 
 
 test('a store of an older version is brought up to date and keeps what it holds; its files are the owner’s of the folder', async (t) => {
   const dataDir = folder(t)
-  // Where root runs the tests, as root may run a command, the folder is of a user of its own.
+  // If root runs the tests, as root may run a command, the folder belongs to another user.
   const nobody = 65534
   if (process.getuid!() === 0) chownSync(dataDir, nobody, nobody)
   const first = await openSqliteStore(dataDir)
@@ -74,7 +74,7 @@ test('a store of a newer version is refused', async (t) => {
   await assert.rejects(openSqliteStore(dataDir), NewerStoreError)
 })
 
-test('what newer versions did that does not break this one is no hindrance, until one thing does', async (t) => {
+test('harmless migrations of newer versions do not matter, until one is breaking', async (t) => {
   const dataDir = folder(t)
   await (await openSqliteStore(dataDir)).close()
   const apply = (number: number, table: 'schema_migration' | 'harmless_migration') => {
@@ -160,7 +160,7 @@ test('an export that goes on has a thread of its own; when that ends the others 
   const settled = Promise.allSettled([going])
   await reader!.terminate()
   const [gone] = await settled
-  // It may just have been done.
+  // It may just have finished.
   if (gone.status === 'rejected') assert.equal(gone.reason.code, 'store_unavailable')
   assert.equal((await open.store.operator.datasets()).length, 1)
   assert.deepEqual((await portion(first.position)).documents, 10, 'another takes its place')
@@ -168,7 +168,7 @@ test('an export that goes on has a thread of its own; when that ends the others 
   assert.deepEqual(startedThreads, [])
 })
 
-test('where many documents wait for the index, they are prepared by the thread that nobody else waits for', async (t) => {
+test('if many documents wait for the index, a thread prepares them that nothing else waits for', async (t) => {
   const open = await openSqliteStore(folder(t))
   await open.store.operator.commit([put('a')], mark)
   await open.store.content.ingest(
@@ -209,7 +209,7 @@ test('for one caller there is one thread, which reads beside a server that write
   assert.deepEqual(startedThreads, [])
 })
 
-test('opening a store that is up to date waits for nobody who writes', async (t) => {
+test('opening an up-to-date store does not wait for writers', async (t) => {
   const dataDir = folder(t)
   await (await openSqliteStore(dataDir)).close()
   const server = new DatabaseSync(join(dataDir, 'tidemark.sqlite'))
@@ -221,7 +221,7 @@ test('opening a store that is up to date waits for nobody who writes', async (t)
   await open.close()
 })
 
-test('what cannot be sent to a thread rejects and is not waited for', async (t) => {
+test('a call that cannot be sent to a thread rejects at once', async (t) => {
   const open = await openSqliteStore(folder(t))
   const commit = open.store.operator.commit as (changes: unknown, mark: unknown) => Promise<unknown>
   await assert.rejects(commit([() => {}], mark), /could not be cloned/)
@@ -235,12 +235,12 @@ test('after it is closed every call fails at once', async (t) => {
   await assert.rejects(open.store.operator.commit([put('a')], mark), /closed/)
 })
 
-test('what a command writes beside a server is told to it', async (t) => {
+test('a server is notified of the writes of a command', async (t) => {
   const dataDir = folder(t)
   const server = await openSqliteStore(dataDir)
   const command = await openSqliteStore(dataDir, { callers: 'one' })
   const told = Promise.withResolvers<void>()
-  const following = server.news!.follow(told.resolve)
+  const following = server.notifications!.follow(told.resolve)
   await command.store.operator.commit([put('a')], mark)
   await told.promise
   following.end()

@@ -1,50 +1,49 @@
-import { existsSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import { storeFile } from '../../data-folder.ts'
-import { storageFull } from '../../disk-space.ts'
-import { TidemarkError } from '../../errors.ts'
 import type { ExportSource } from '../../export/export-source.ts'
-import { giveToOwner } from '../../give-to-owner.ts'
-import { makeFolder } from '../../make-folder.ts'
+import type { IndexSource } from '../../indexing/index-source.ts'
 import type { OperatorStore } from '../../operator/operator-store.ts'
-import type { IndexSource } from '../../search/index-source.ts'
+import { storeFile } from '../../platform/data-folder.ts'
+import { storageFull } from '../../platform/disk-space.ts'
+import { TidemarkError } from '../../platform/errors.ts'
+import { giveToOwner, makeFolder } from '../../platform/folders.ts'
 import { CallLost, Calls } from '../../threads/calls.ts'
 import { threadChannel } from '../../threads/channel.ts'
 import { Pool, silentPoolWatch } from '../../threads/pool.ts'
 import type { OpenOptions } from '../backend.ts'
-import { damaged, isDamage, isFullDiskError, RoomForWrites } from '../full-disk.ts'
-import { NewerStoreError, type OpenStore } from '../open-store.ts'
+import { damaged, isDamage, isFullDiskError, RoomForWrites, sqliteErrorKind, sqliteReadOnly } from '../full-disk.ts'
+import { type Election, NewerStoreError, type OpenStore } from '../open-store.ts'
 import { remoteStore } from '../sql/remote-store.ts'
 import { type NamedCall, nameOf } from '../sql/store-calls.ts'
 import { clearGaps } from './clear-gaps.ts'
-import { FileNews } from './file-news.ts'
+import { FileNotifications } from './file-notifications.ts'
 import { DiskReserve } from './reserve.ts'
 import { ReservedWrites } from './reserved-writes.ts'
 import type { StoreCall, StoreStart, StoreThread, ThreadCall } from './store-thread.ts'
 
-/** A reader is handed a second call while it works on one, so that it never idles between two. */
+/** A reader gets a second call while it works on one, so that it never idles between two. */
 const callsPerReader = 2
 
-/** A thread that is not needed at all times is let go when it had nothing to do for so long. */
+/** How long an additional thread may be idle before it ends. */
 const letGoAfterMs = 60_000
 
 /**
- * The bulk reader sooner, for after an import it holds 70 MB, a third of what a server takes. To begin anew takes it 0.3 s of the
- * processor, and who sends many at once in shorter intervals than this finds it there.
+ * The bulk reader ends sooner, because after an import it holds 70 MB, a third of the memory of a server. Starting it
+ * takes 0.3 s of CPU. A sender that pauses for less than this time finds it running.
  */
 const letBulkReaderGoAfterMs = 10_000
 
-/** The writer is handed a few: they are short. Of those that it has when it dies nobody knows whether they were done. */
+/** Calls that the writer gets at once; they are short. If it exits, their outcome is unknown. */
 const callsPerWriter = 8
 
 export const storePath = (dataDir: string): string => join(dataDir, storeFile)
 
 /**
- * The embedded store: one file, one writing thread, some reading ones; nothing of it runs on the main thread, which does
- * not even load the library of queries. A thread that dies is replaced; what it had not committed is undone by SQLite when
- * its connection is gone. For a command the writer reads too: a second thread would cost more than the wait for the first.
+ * The embedded store: one file, one writer thread and several reader threads. Nothing of it runs on the main thread,
+ * which does not even load the query library. A thread that exits is replaced, and SQLite rolls back its open
+ * transaction. For a command the writer also reads, because a second thread would cost more than waiting for the first.
  */
 export async function openSqliteStore(dataDir: string, options: OpenOptions = {}): Promise<OpenStore> {
   const { watch = silentPoolWatch, callers = 'many' } = options
@@ -67,12 +66,12 @@ export async function openSqliteStore(dataDir: string, options: OpenOptions = {}
   })
   let readers = writers
   let bulkReaders: Pool | null = null
-  const news = new FileNews(path)
+  const notifications = new FileNotifications(path)
   const close = async (): Promise<void> => {
-    news.close()
+    notifications.close()
     await bulkReaders?.end()
     if (readers !== writers) await readers.end()
-    // Last, so that the write-ahead log is folded into the file when the last connection closes.
+    // Closed last, so that closing the last connection checkpoints the write-ahead log.
     await writers.end()
   }
   try {
@@ -83,7 +82,7 @@ export async function openSqliteStore(dataDir: string, options: OpenOptions = {}
       readers = new Pool({
         name: 'store-readers',
         size: Math.max(2, Math.min(4, availableParallelism())),
-        // The others come as they are needed: when a call has waited behind others for longer than most of them take.
+        // Others start when a call has waited longer than most calls take.
         kept: 1,
         patienceMs: 10,
         letGoAfterMs,
@@ -91,7 +90,7 @@ export async function openSqliteStore(dataDir: string, options: OpenOptions = {}
         start: () => ({ calls: startThread(path, 'reader') }),
         watch,
       })
-      // Else everybody would wait behind an export, or behind what the index is fed with, for as long as it takes.
+      // Otherwise all calls would wait behind an export, or behind the reads that feed the index.
       bulkReaders = new Pool({
         name: 'store-bulk-reader',
         size: 1,
@@ -110,13 +109,14 @@ export async function openSqliteStore(dataDir: string, options: OpenOptions = {}
   }
 
   const room = new RoomForWrites()
+  const elections = new Set<Election>()
   let isDamaged = false
   const writes = new ReservedWrites<StoreCall>({
     reserve,
     send: (call) => writers.call(call),
     isUrgent: takesAccessAway,
     isForWantOfRoom: (error) => isFullDiskError(error, path),
-    refusal: (call) => room.refused(nameOf(call), new Error('what room there is is kept for a revocation')),
+    refusal: (call) => room.refused(nameOf(call), new Error('the remaining disk space is reserved for revoking keys')),
   })
   const perform = async ({ port, method, write }: NamedCall, args: readonly unknown[]): Promise<unknown> => {
     const call: StoreCall = { port, method, args, writes: write !== null }
@@ -127,9 +127,9 @@ export async function openSqliteStore(dataDir: string, options: OpenOptions = {}
       return result
     } catch (error) {
       if (isFullDiskError(error, path)) throw room.refused(nameOf(call), error)
-      if (isDamage(error)) {
+      if (isDamage(error) || isForeignHead(error, path)) {
         isDamaged = true
-        throw new TidemarkError('store_unavailable', damaged, { retryAfterSeconds: 60, cause: error })
+        throw damage(error)
       }
       throw error instanceof CallLost ? interrupted(error, write !== null && error.wasSent) : error
     }
@@ -138,10 +138,15 @@ export async function openSqliteStore(dataDir: string, options: OpenOptions = {}
   return {
     store: remoteStore(perform),
     migrated,
-    elected: async () => true,
+    // Only one process has the store, so it wins every election that it stands for.
+    async elected(election) {
+      elections.add(election)
+      return true
+    },
+    hasLeader: async (election) => elections.has(election),
     now: async () => Date.now(),
     onForeignWrite: () => {},
-    news,
+    notifications,
     condition: () => ({
       ok: !isDamaged && writers.serving > 0 && readers.serving > 0,
       troubles: [isDamaged ? damaged : null, writers.trouble, readers.trouble, reserve.trouble].filter(
@@ -164,8 +169,8 @@ export async function openSqliteStore(dataDir: string, options: OpenOptions = {}
 }
 
 /**
- * A portion of an export that goes on, or of documents for the index where many wait. The first of either is read like
- * anything else, and is usually all.
+ * Whether a call is a later portion of an export, or of documents for the index when many wait. The first portion of
+ * either is read like other calls, and is usually the only one.
  */
 function isBulk({ port, method, args }: StoreCall): boolean {
   if (port === 'exportSource' && method === 'portion') {
@@ -177,7 +182,7 @@ function isBulk({ port, method, args }: StoreCall): boolean {
   return limits.isBehind
 }
 
-/** Whoever holds the key would go on with it for as long as the disk is full. */
+/** Without this, the holder of a key could use it for as long as the disk is full. */
 function takesAccessAway({ port, method, args }: StoreCall): boolean {
   if (port !== 'operator' || method !== 'commit') return false
   const [changes] = args as Parameters<OperatorStore['commit']>
@@ -193,15 +198,33 @@ function startThread(path: string, role: StoreThread['role']): Calls {
 }
 
 function interrupted(cause: CallLost, isOutcomeUnknown: boolean): TidemarkError {
-  const what = isOutcomeUnknown
-    ? ', and whether this was done is not known: look before sending it again'
-    : ': try again'
+  const what = isOutcomeUnknown ? ', and the outcome is unknown: check it before you send it again' : ': try again'
   return new TidemarkError('store_unavailable', `the store was interrupted${what}`, { cause, retryAfterSeconds: 1 })
 }
 
-/** What a thread throws arrives without its class. */
+/** An error of a thread arrives without its class. */
 function whyNotOpen(error: unknown, path: string): unknown {
   const { name, found, known } = error as NewerStoreError
   if (name === NewerStoreError.name) return new NewerStoreError(found, known)
-  return isFullDiskError(error, path) ? storageFull(error) : error
+  if (isFullDiskError(error, path)) return storageFull(error)
+  return isForeignHead(error, path) ? damage(error) : error
+}
+
+const damage = (cause: unknown): TidemarkError =>
+  new TidemarkError('store_unavailable', damaged, { retryAfterSeconds: 60, cause })
+
+/** The offset of the write format version in the file header: 1 or 2. SQLite only reads a file with another version. */
+const writeVersionAt = 18
+
+/** A damaged header can give the error "read only", which permissions and mounts cause too. */
+function isForeignHead(error: unknown, path: string): boolean {
+  if (sqliteErrorKind(error) !== sqliteReadOnly) return false
+  const head = Buffer.alloc(writeVersionAt + 1)
+  const file = openSync(path, 'r')
+  try {
+    readSync(file, head, 0, head.length, 0)
+  } finally {
+    closeSync(file)
+  }
+  return ![1, 2].includes(head[writeVersionAt]!)
 }

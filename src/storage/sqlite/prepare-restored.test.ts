@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
+import { fieldPermissions } from '../../access/scope.ts'
 import type { NewRun } from '../../analysis/analysis-store.ts'
 import type { Subscription } from '../../analysis/subscription-store.ts'
 import { plainEventTypes } from '../../changes/change-log.ts'
@@ -24,6 +25,9 @@ function folder(t: { after: (clean: () => void) => void }): string {
   t.after(() => rmSync(made, { recursive: true, force: true }))
   return made
 }
+
+const anything = { platforms: null, languages: null, regions: null, publishedFrom: null, publishedTo: null }
+const everything = { entries: [{ ...anything, datasets: ['d'], fields: fieldPermissions }] }
 
 const dataset = { kind: 'dataset.put', datasetId: 'd', name: 'x', description: null } as const
 const collector = { kind: 'collector.create', collectorId: 'col', name: 'x', datasets: null } as const
@@ -47,7 +51,7 @@ async function changed(dataDir: string, ...changes: Change[]): Promise<void> {
 const documents = (name: string, count: number) =>
   Array.from({ length: count }, (_, i) => ({ datasetId: 'd', platform: 'p', externalId: `${name}-${i}`, body: 'b' }))
 
-test('what is written after a restore comes after everything that readers may have seen', async (t) => {
+test('writes after a restore come after everything that readers may have seen', async (t) => {
   for (const count of [0, 3]) {
     const dataDir = folder(t)
     await changed(dataDir, dataset)
@@ -60,16 +64,16 @@ test('what is written after a restore comes after everything that readers may ha
     const query = {
       limit: 10,
       scanMax: 100,
-      allowed: [{ datasets: ['d'], platforms: null }],
+      scope: everything,
       eventTypes: plainEventTypes,
       ingestedFrom: null,
       ingestedTo: null,
     }
-    // A cursor of the time that was lost.
+    // A cursor from the time that was lost.
     const gap = await restored.store.changes.read({ ...query, after: 500_000 })
-    assert.deepEqual([gap.count, gap.atEnd], [0, false])
+    assert.deepEqual([gap.events.length, gap.atEnd], [0, false])
     const page = await restored.store.changes.read({ ...query, after: gap.position })
-    assert.deepEqual([page.count, page.atEnd], [2, true], 'one look leads over the gap')
+    assert.deepEqual([page.events.length, page.atEnd], [2, true], 'one look leads over the gap')
     await restored.close()
   }
 })
@@ -120,7 +124,7 @@ test('runs that a subscription starts after a restore come after all that reader
   assert.equal(started?.subscription?.turn, 1_000_001)
 })
 
-test('what the replaced store knows to be over is over in the restored one, with lines in its audit log', async (t) => {
+test('keys that the replaced store had ended are ended in the restored one, with lines in its audit log', async (t) => {
   const [backup, replaced] = [folder(t), folder(t)]
   for (const dataDir of [backup, replaced]) await changed(dataDir, collector, key('key_a'), key('key_b'), key('key_c'))
   await changed(
@@ -139,7 +143,7 @@ test('what the replaced store knows to be over is over in the restored one, with
   assert.deepEqual(
     (await restored.store.operator.keys({})).map(({ keyId, revokedAt, expiresAt }) => [keyId, revokedAt, expiresAt]),
     [
-      ['key_a', 500, null],
+      ['key_a', 1, null],
       ['key_b', null, 900],
       ['key_c', null, null],
     ],
@@ -157,12 +161,12 @@ test('what the replaced store knows to be over is over in the restored one, with
         detail: { backupMadeAt: madeAt, compared: true, revived: [] },
       },
       { actor: 'restore', action: 'key.expire', target: 'key_b', detail: { keyId: 'key_b', expiresAt: 900 } },
-      { actor: 'restore', action: 'key.revoke', target: 'key_a', detail: { keyId: 'key_a' } },
+      { actor: 'restore', action: 'key.revoke', target: 'key_a', detail: { keyId: 'key_a', revokedAt: 1 } },
     ],
   )
 })
 
-test('a replaced store that is absent, no database or of another shape: what was revoked is not known', async (t) => {
+test('if the replaced store is absent, no database or of another shape, its revocations are unknown', async (t) => {
   const replacing: [RegExp, (path: string) => void][] = [
     [/was no store/, () => {}],
     [/cannot be read/, (path) => writeFileSync(path, 'not a database '.repeat(1000))],
@@ -186,7 +190,7 @@ function makeDatabase(path: string, statement: string): void {
   raw.close()
 }
 
-test('what was erased since the backup is erased in it again, to the last byte, and refused as before', async (t) => {
+test('documents erased since the backup are erased again, to the last byte, and refused as before', async (t) => {
   const [dataDir, backup] = [folder(t), folder(t)]
   await changed(dataDir, dataset, application)
   const open = await openSqliteStore(dataDir)
@@ -213,7 +217,7 @@ test('what was erased since the backup is erased in it again, to the last byte, 
     assert.ok(await open.store.analysis.addRun({ ...run, runId, expiresAt: 9000 }, null))
   }
   await open.store.erasures.remove('ers_early', 10)
-  // The backup is of now; what follows it does not know.
+  // The backup is of this moment and does not know what follows.
   await open.scrub()
   writeFileSync(storePath(backup), readFileSync(storePath(dataDir)))
   await erase('ers_later', idOf(1), idOf(2))
@@ -243,16 +247,15 @@ test('what was erased since the backup is erased in it again, to the last byte, 
     known.map(({ documentId }) => documentId),
     [idOf(0)],
   )
-  const past = await restored.store.changes.read({
+  const { events } = await restored.store.changes.read({
     after: null,
     limit: 4,
     scanMax: 1_000_000,
-    allowed: [{ datasets: ['d'], platforms: null }],
+    scope: everything,
     eventTypes: plainEventTypes,
     ingestedFrom: null,
     ingestedTo: null,
   })
-  const events: { document_id: string; changed_fields: string[]; occurred_at: string }[] = JSON.parse(`[${past.text}]`)
   assert.deepEqual(
     events.map((one) => [one.document_id, one.changed_fields.length > 0, Date.parse(one.occurred_at)]),
     [0, 1, 2, 3].map((i) => [idOf(i), i === 0, i === 0 ? 500 : 1000]),

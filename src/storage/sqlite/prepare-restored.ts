@@ -1,30 +1,21 @@
 import { existsSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
-import type { Kysely } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import { type Access, type CarriedOver, carryOver, isValid } from '../../operator/carry-over.ts'
 import type { RestoredAccess } from '../../operator/restore-backup.ts'
-import { sql } from '../sql/kysely.ts'
+import { skipPositions } from '../sql/history-store.ts'
 import { migrate } from '../sql/migrate.ts'
 import { sqlOperatorStore } from '../sql/operator-store.ts'
 import type { Tables } from '../sql/tables.ts'
 import { clearGaps } from './clear-gaps.ts'
 import { sqliteMigrationDialect } from './migration-dialect.ts'
 import { openSqlite } from './node-sqlite.ts'
-import { replayErasures } from './replay-erasures.ts'
+import { instanceOf, replayErasures } from './replay-erasures.ts'
 import { scrub } from './scrub.ts'
 
 /**
- * More events than were written between a backup and its restore. Readers of the feed may have seen those; what is
- * written from now on must come after them, or they would never see it.
- */
-const sequencesSkipped = 1_000_000_000
-
-/** More than one of a minute makes in a year. */
-const turnsSkipped = 1_000_000
-
-/**
- * What a store needs that goes on from an earlier time, on the copy at `path` that is not yet in place: the newest
- * schema, numbers of events and of runs above all that were given out, and what the store at `replaced` knows to be over.
+ * Prepares the restored store at `path` before it is put in place: brings the schema up to date, raises the numbers of
+ * events and runs above all that were assigned, and applies the removals that the store at `replaced` knows.
  */
 export async function prepareRestored(
   path: string,
@@ -48,31 +39,15 @@ async function bringUpToNow(
     raw.exec('pragma journal_mode = delete')
     raw.exec('begin exclusive')
     await migrate(db, sqliteMigrationDialect, nowMs)
-    skipSequences(raw)
-    await skipTurns(db)
+    await skipPositions(db, sqliteMigrationDialect)
     const access = await carryOverFrom(replaced, db, backupMadeAt, nowMs)
     const erasedAgain = 'carried' in access ? await replayErasures(replaced, db, nowMs) : null
     raw.exec('commit')
     if (erasedAgain !== 0) scrub(raw)
-    return { ...access, erasedAgain }
+    return { ...access, erasedAgain, instance: await instanceOf(db) }
   } finally {
     raw.close()
   }
-}
-
-function skipSequences(raw: DatabaseSync): void {
-  const { changes } = raw
-    .prepare('update sqlite_sequence set seq = seq + ? where name = ?')
-    .run(sequencesSkipped, 'event')
-  if (changes === 0) raw.prepare('insert into sqlite_sequence (name, seq) values (?, ?)').run('event', sequencesSkipped)
-}
-
-/** As with events: whoever reads the runs of a subscription may have seen later ones than the backup knows. */
-async function skipTurns(db: Kysely<Tables>): Promise<void> {
-  await db
-    .updateTable('analysis_subscription')
-    .set((eb) => ({ turn: eb('turn', '+', turnsSkipped) }))
-    .execute()
 }
 
 async function carryOverFrom(
@@ -110,7 +85,7 @@ async function accessIn(
     }
     return { access: await accessOf(connection.db) }
   } catch (error) {
-    // It is replaced all the same: a store beyond reading is what backups are for.
+    // The store is replaced anyway: backups are for unreadable stores.
     return { unknown: `the store that was here cannot be read (${(error as Error).message})` }
   } finally {
     raw?.close()

@@ -1,20 +1,22 @@
 import { existsSync } from 'node:fs'
 import type { Kysely } from 'kysely'
-import { formatTime } from '../../time.ts'
-import { forgetEvents, hideDocuments, removeRemains } from '../sql/erase-documents.ts'
-import { audit } from '../sql/erasure-store.ts'
-import { lastRevision } from '../sql/index-revisions.ts'
+import { forgetEvents, removeRemains } from '../sql/erase-documents.ts'
 import { insertRows } from '../sql/insert-rows.ts'
+import { auditReplay, endRuns, hideAgain, takeOverSecret } from '../sql/replay-erasure.ts'
 import type { ErasedDocumentRow, Tables } from '../sql/tables.ts'
+import { tombstoneSecret } from '../sql/tombstones.ts'
 import { sqliteMigrationDialect } from './migration-dialect.ts'
 import { openSqlite } from './node-sqlite.ts'
 
 const portion = 200
 
 /**
- * A backup is of an earlier time, and what was erased since must not come back with it. Erases in the restored store what
- * the one at `replaced` knows to be erased, takes over what may not come in again, and the jobs, each with a line of the audit
- * log: what that log said of them is gone with the store. Returns how many documents it erased: 0 where that store is not there or of another instance, null where it cannot be read to its end.
+ * Repeats erasures made since a backup, so that erased data does not return with it. Erases in the restored store the
+ * documents that the store at `replaced` has erased, and takes over the tombstones and the jobs, each with a
+ * line in the audit log, because the earlier lines are lost with the store.
+ *
+ * Returns the number of erased documents: 0 if that store is missing or of another instance, null if it cannot be read
+ * to its end.
  */
 export async function replayErasures(replaced: string, db: Kysely<Tables>, nowMs: number): Promise<number | null> {
   if (!existsSync(replaced)) return 0
@@ -22,7 +24,7 @@ export async function replayErasures(replaced: string, db: Kysely<Tables>, nowMs
   try {
     if (!(await sqliteMigrationDialect.hasTable(known, 'erased_document'))) return 0
     if ((await reading(instanceOf(known))) !== (await instanceOf(db))) return 0
-    await takeOverKey(known, db)
+    await takeOverSecret(db, await reading(tombstoneSecret(known)))
     const jobs = await takeOverJobs(known, db, nowMs)
     const erasedAgain = new Map<string, number>()
     for (let after = ''; ; ) {
@@ -45,12 +47,12 @@ export async function replayErasures(replaced: string, db: Kysely<Tables>, nowMs
     for (const { erasure_id, actor, created_at, documents, isNew } of jobs) {
       const again = erasedAgain.get(erasure_id) ?? 0
       if (!isNew && again === 0) continue
-      const detail = { erasedBy: actor, erasedAt: formatTime(created_at), documents, erasedAgain: again }
-      await audit(db, 'erasure.replay', erasure_id, detail, { actor: 'restore', at: nowMs })
+      const replayed = { erasureId: erasure_id, actor, createdAt: created_at, documents, again }
+      await auditReplay(db, replayed, { actor: 'restore', at: nowMs })
     }
     return erasedAgain.values().reduce((sum, count) => sum + count, 0)
   } catch (error) {
-    // It is replaced all the same: a store beyond reading is what backups are for.
+    // The store is replaced anyway: backups are for unreadable stores.
     if (error instanceof Unreadable) return null
     throw error
   } finally {
@@ -66,18 +68,12 @@ async function reading<T>(read: Promise<T>): Promise<T> {
   })
 }
 
-async function instanceOf(db: Kysely<Tables>): Promise<string | null> {
+export async function instanceOf(db: Kysely<Tables>): Promise<string | null> {
   const row = await db.selectFrom('audit').select('audit_id').orderBy('audit_id').limit(1).executeTakeFirst()
   return row?.audit_id ?? null
 }
 
-/** There is one for the whole life of an instance: a backup either has it, or is from before anything was erased. */
-async function takeOverKey(known: Kysely<Tables>, db: Kysely<Tables>): Promise<void> {
-  if ((await db.selectFrom('tombstone_key').select('one').executeTakeFirst()) !== undefined) return
-  await insertRows(db, 'tombstone_key', await reading(known.selectFrom('tombstone_key').selectAll().execute()))
-}
-
-/** And the runs that they were to delete are over here too: the server deletes their files when it starts. */
+/** The runs that the jobs were to delete are ended here too: the server deletes their files when it starts. */
 async function takeOverJobs(known: Kysely<Tables>, db: Kysely<Tables>, nowMs: number) {
   const there = new Set((await db.selectFrom('erasure').select('erasure_id').execute()).map((row) => row.erasure_id))
   const jobs = await reading(known.selectFrom('erasure').selectAll().execute())
@@ -87,40 +83,36 @@ async function takeOverJobs(known: Kysely<Tables>, db: Kysely<Tables>, nowMs: nu
     jobs.filter((job) => !there.has(job.erasure_id)),
   )
   const purged = jobs.filter((job) => job.purge_artifacts === 1)
-  for (const runId of purged.flatMap((job): string[] => JSON.parse(job.artifact_run_ids))) {
-    const runs = db.updateTable('analysis_run').set({ expires_at: nowMs })
-    await runs.where('run_id', '=', runId).where('expires_at', '>', nowMs).execute()
-  }
+  await endRuns(
+    db,
+    purged.flatMap((job): string[] => JSON.parse(job.artifact_run_ids)),
+    nowMs,
+  )
   return jobs.map((job) => ({ ...job, isNew: !there.has(job.erasure_id) }))
 }
 
-/** Returns of each document that was erased again the job that had erased it. */
+/** Returns the job that had erased it for each document that was erased again. */
 async function replay(db: Kysely<Tables>, rows: readonly ErasedDocumentRow[], nowMs: number): Promise<string[]> {
   if (rows.length === 0) return []
-  const ids = rows.map((row) => row.document_id)
-  const there = await db.selectFrom('erased_document').selectAll().where('document_id', 'in', ids).execute()
-  const before = new Map(there.map((row) => [row.document_id, row]))
-  const documents = await db.selectFrom('document').selectAll().where('document_id', 'in', ids).execute()
-  for (const row of rows) {
-    const document = documents.find((one) => one.document_id === row.document_id)
-    const of = { erasureId: row.erasure_id, keepTombstones: row.tombstone !== null }
-    if (document !== undefined) await hideDocuments(db, [document], of, nowMs)
-    else if (!before.has(row.document_id)) {
-      const index_revision = (await lastRevision(db)) + 1
-      await insertRows(db, 'erased_document', [{ ...row, index_revision, remains: null }])
-    } else if (before.get(row.document_id)!.tombstone !== row.tombstone) {
-      // It was lifted since.
-      await db
-        .updateTable('erased_document')
-        .set({ tombstone: row.tombstone })
-        .where('document_id', '=', row.document_id)
-        .execute()
-    }
-  }
+  const documents = await hideAgain(
+    db,
+    rows.map((row) => ({ ...row, keepTombstone: row.tombstone !== null })),
+    nowMs,
+  )
   await removeRemains(
     db,
     documents.map((row) => row.document_id),
   )
   const again = new Set(documents.map((row) => row.document_id))
+  // The replaced store knows which of them were lifted since.
+  const others = new Map(
+    rows.filter((row) => !again.has(row.document_id)).map((row) => [row.document_id, row.tombstone]),
+  )
+  const known = db.selectFrom('erased_document').select(['document_id', 'tombstone'])
+  for (const { document_id, tombstone } of await known.where('document_id', 'in', [...others.keys()]).execute()) {
+    if (tombstone === others.get(document_id)) continue
+    const one = db.updateTable('erased_document').set({ tombstone: others.get(document_id)! })
+    await one.where('document_id', '=', document_id).execute()
+  }
   return rows.flatMap((row) => (again.has(row.document_id) ? row.erasure_id : []))
 }

@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
-import { reserveFile } from '../../data-folder.ts'
-import { reserveBytes } from '../../disk-space.ts'
+import { reserveFile } from '../../platform/data-folder.ts'
+import { reserveBytes } from '../../platform/disk-space.ts'
 
 const pieceBytes = 65_536
 
 /**
- * A file that is there to be given up. On a full disk it makes room for what must not wait until somebody has made some:
- * that a key is revoked takes a few pages of the store's log.
+ * A file that can be deleted to make room. On a full disk it lets urgent writes succeed: revoking a key takes a few
+ * pages of the store's log.
  */
 export class DiskReserve {
   readonly path: string
@@ -19,22 +19,22 @@ export class DiskReserve {
     this.path = join(dataDir, reserveFile)
   }
 
-  /** As large as it should be, when it was kept last. */
+  /** Whether the file had its full size when it was last kept. */
   get isWhole(): boolean {
     return this.#isWhole
   }
 
-  /** Why it cannot be kept, other than for want of room, in words for an operator. */
+  /** Why it cannot be kept, other than for lack of space, as a text for operators. */
   get trouble(): string | null {
     return this.#trouble
   }
 
-  /** Another process may have given it up since: a command that revoked a key. */
+  /** Another process may have used the reserve since: a command that revoked a key. */
   doubt(): void {
     this.#isWhole = false
   }
 
-  /** As large as it should be, or as there is room for. Never rejects: what was written before it stays written. */
+  /** Restores the full size, or as much as there is room for. Never rejects: the part that was written stays. */
   async keep(): Promise<void> {
     try {
       await this.#fill()
@@ -56,7 +56,7 @@ export class DiskReserve {
   async #fill(): Promise<void> {
     const file = await open(this.path, 'a', 0o600)
     try {
-      // What cannot be compressed, because some file systems do that.
+      // Incompressible data, because some file systems compress.
       for (let { size } = await file.stat(); size < reserveBytes; size += pieceBytes) {
         await file.appendFile(randomBytes(Math.min(pieceBytes, reserveBytes - size)))
       }

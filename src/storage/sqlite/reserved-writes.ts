@@ -1,23 +1,23 @@
-import { oneAtATime } from '../../one-at-a-time.ts'
+import { oneAtATime } from '../../platform/one-at-a-time.ts'
 import type { DiskReserve } from './reserve.ts'
 
 interface WriteParts<Call> {
   readonly reserve: DiskReserve
   readonly send: (call: Call) => Promise<unknown>
-  /** What the reserve is for. */
+  /** The calls that may use the reserve. */
   readonly isUrgent: (call: Call) => boolean
   readonly isForWantOfRoom: (error: unknown) => boolean
-  /** What others are refused with while the reserve is given up. */
+  /** The error for other calls while the reserve is used. */
   readonly refusal: (call: Call) => Error
 }
 
 /**
- * The way to the writer, past a reserve that only urgent calls may use:
+ * Sends calls to the writer, with a reserve that only urgent calls may use:
  *
- *   an urgent call finds no room -> others are refused -> those under way settle -> the reserve is given up
- *     -> the urgent call is sent -> the reserve is kept -> others are let through
+ *   an urgent call finds no room -> others are refused -> open calls settle -> the reserve is deleted
+ *     -> the urgent call is sent -> the reserve is restored -> others are admitted
  *
- * A reserve that is not whole is filled up after every write that was done, so that it is whole when room is back.
+ * A partial reserve is filled up after every successful write, so that it is whole when there is room again.
  */
 export class ReservedWrites<Call> {
   readonly #parts: WriteParts<Call>

@@ -19,7 +19,7 @@ function freshPath(t: TestContext): string {
 const mark = 'zqzq-not-to-be-found'
 const countIn = (path: string): number => readFileSync(path, 'latin1').split(mark).length - 1
 
-/** Rows that are kept and rows that are to go, in turn, in a table and an index of texts of very different lengths. */
+/** Fills a table, and an index of texts of very different lengths, with rows to keep and rows to delete in turn. */
 function fill(raw: DatabaseSync, rows: number): void {
   raw.exec('create table t (id integer primary key, word text, gone int); create index by_word on t (word)')
   const insert = raw.prepare('insert into t (word, gone) values (?, ?)')
@@ -31,7 +31,7 @@ function fill(raw: DatabaseSync, rows: number): void {
   raw.exec('commit')
 }
 
-suite('bytes of what was deleted', () => {
+suite('bytes of deleted data', () => {
   test('that SQLite leaves between the cells of its pages are gone, while another connection reads and writes', async (t) => {
     const path = freshPath(t)
     const { raw } = openSqlite(path, false)
@@ -44,7 +44,7 @@ suite('bytes of what was deleted', () => {
     const kept = reader.prepare('select count(*) as kept from t').get()!.kept
     await clearGaps(path)
     assert.equal(countIn(path), 0)
-    // What the connections remember of the pages must not come back with the next change of them.
+    // The cached pages of the connections must not bring it back with their next change.
     raw.exec("update t set word = word || 'y' where id % 5 = 0")
     scrub(raw)
     assert.equal(countIn(path), 0)
@@ -70,7 +70,7 @@ suite('bytes of what was deleted', () => {
     raw.close()
   })
 
-  test('are looked for only where a page of a tree has its gap: no other byte is ever changed', () => {
+  test('are only looked for in the gaps of B-tree pages: no other byte is ever changed', () => {
     const bytes = fc.uint8Array({ minLength: 512, maxLength: 512 })
     const kinds = fc.constantFrom(2, 5, 10, 13, 0, 1, 83)
     fc.assert(

@@ -1,8 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite'
 
 /**
- * The file's own mark (`user_version`) of a store in which every deletion was overwritten with zeros from its first day on.
- * One without it, from an earlier version, may have remains in its free space: it is written anew once.
+ * The file's mark (`user_version`) of a store in which every deletion was overwritten with zeros since it was created.
+ * A file without it, from an earlier version, may have remains in its free space, so it is rewritten once.
  */
 const alwaysOverwritten = 1
 
@@ -10,10 +10,10 @@ export function markOverwritten(raw: DatabaseSync): void {
   raw.exec(`pragma user_version = ${alwaysOverwritten}`)
 }
 
-/** What was deleted is nowhere in the free space of the file nor in its log. Readers that are in the log are waited for. */
+/** Removes deleted data from the free space of the file and from its log. Waits for readers of the log. */
 export function scrub(raw: DatabaseSync): void {
   if (raw.prepare('pragma user_version').get()?.user_version !== alwaysOverwritten) {
-    // Into a temporary file: a store can be larger than the memory.
+    // Into a temporary file: a store can be larger than memory.
     raw.exec('pragma temp_store = file; vacuum; pragma temp_store = memory')
     markOverwritten(raw)
   }
@@ -22,5 +22,5 @@ export function scrub(raw: DatabaseSync): void {
 
 export function cutLog(raw: DatabaseSync): void {
   const cut = raw.prepare('pragma wal_checkpoint(truncate)').get()
-  if (cut?.busy !== 0) throw new Error('the log of the store is being read: it is cut later')
+  if (cut?.busy !== 0) throw new Error('the log of the store is in use: it is truncated later')
 }

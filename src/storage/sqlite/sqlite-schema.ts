@@ -1,20 +1,20 @@
-import { existsSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
+import { isThere } from '../../platform/is-there.ts'
 import { migrate, newestMigration, noSchema, readSchema, refuseBeyond, type Schema } from '../sql/migrate.ts'
 import { sqliteMigrationDialect } from './migration-dialect.ts'
 import { openSqlite } from './node-sqlite.ts'
 import { markOverwritten } from './scrub.ts'
 
 /**
- * The schema of the store at a path. Looks without writing: opening a newer file for writing could already change it.
- * Where no process left a write-ahead log, the file is opened as immutable, because even a reading connection makes files
- * beside one that uses such a log.
+ * Reads the schema of the store at a path without writing, because opening a newer file for writing could already
+ * change it. If no write-ahead log is left, the file is opened as immutable, because even a reading connection creates
+ * files beside a database in WAL mode.
  */
 export async function sqliteSchema(path: string): Promise<Schema> {
-  if (!existsSync(path)) return noSchema
+  if (!isThere(path)) return noSchema
   const untouched = pathToFileURL(path)
   untouched.searchParams.set('immutable', '1')
-  const { raw, db } = openSqlite(existsSync(`${path}-wal`) ? path : untouched, true)
+  const { raw, db } = openSqlite(isThere(`${path}-wal`) ? path : untouched, true)
   try {
     return await readSchema(db, sqliteMigrationDialect)
   } finally {
@@ -22,12 +22,12 @@ export async function sqliteSchema(path: string): Promise<Schema> {
   }
 }
 
-/** Makes the store where there is none. Returns what was applied. */
+/** Creates the store if it is missing. Returns the applied migrations. */
 export async function bringUpToDate(path: string): Promise<readonly string[]> {
-  // A look at a file that another process just begins to write may fail; the one below, under a lock, will not.
+  // This check may fail on a file that another process is just creating; the one below, under a lock, will not.
   const found = await sqliteSchema(path).catch(() => noSchema)
   refuseBeyond(found)
-  // Most starts find nothing to do, and a command need not wait for what a server writes.
+  // Most starts find nothing to apply, and a command need not wait for the writes of a server.
   if (found.newest >= newestMigration) return []
   const { raw, db } = openSqlite(path, false)
   try {

@@ -1,9 +1,10 @@
+import { sqlHistoryStore } from '../sql/history-store.ts'
 import { type Store, sqlStore } from '../sql/sql-store.ts'
+import { sqliteMigrationDialect } from './migration-dialect.ts'
 import type { SqliteConnection } from './node-sqlite.ts'
-import { sqliteExportSource } from './sqlite-export-source.ts'
 
-/** The store of every SQL dialect, and what SQLite can do better. */
+/** The SQL store on a SQLite connection. */
 export const sqliteStore = (connection: SqliteConnection): Store => ({
   ...sqlStore(connection.db),
-  exportSource: sqliteExportSource(connection),
+  history: sqlHistoryStore(connection.db, sqliteMigrationDialect),
 })

@@ -33,7 +33,7 @@ test('a failing call leaves the thread good for the next one, and a reader canno
   const change = { kind: 'dataset.put', datasetId: 'a', name: 'x', description: null }
   await assert.rejects(
     ask({ port: 'operator', method: 'commit', args: [[change], { actor: 'x', at: 1 }], writes: true }),
-    // SQLite's own number of an error is what tells one from another.
+    // SQLite's error number identifies the error.
     (error: Error & { errcode?: number }) => /readonly/.test(error.message) && error.errcode === 8,
   )
   await assert.rejects(ask({ port: 'operator', method: 'nothing', args: [], writes: false }))

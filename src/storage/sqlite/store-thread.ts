@@ -1,5 +1,4 @@
 import { workerData } from 'node:worker_threads'
-import type { ExportPortion } from '../../export/export-source.ts'
 import { answerCalls } from '../../threads/answer-calls.ts'
 import { giveWay } from '../../threads/give-way.ts'
 import type { Store } from '../sql/sql-store.ts'
@@ -10,11 +9,11 @@ import { sqliteStore } from './sqlite-store.ts'
 
 export interface StoreThread {
   readonly path: string
-  /** A bulk reader is for those who read much. */
+  /** A bulk reader serves calls that read a lot. */
   readonly role: 'writer' | 'reader' | 'bulk reader'
 }
 
-/** What a thread says when it takes calls. */
+/** Sent when the thread takes calls. */
 export interface StoreStart {
   /** The migrations that it applied. */
   readonly migrated: readonly string[]
@@ -30,16 +29,16 @@ export interface StoreCall {
 
 const bulkNiceness = 5
 
-/** What is no call of a port is no transaction. */
+/** A scrub is not a call of a port and runs outside a transaction. */
 export type ThreadCall = StoreCall | 'scrub'
 
 /**
- * A thread that owns one connection and does one call at a time. Each call is one transaction: one that writes takes the
- * write lock at once (so that it cannot fail half-way for want of it), one that reads has one consistent snapshot. The
- * writer brings the store up to date before it takes calls.
+ * A thread that owns one connection and handles one call at a time. Each call is one transaction: a write takes the
+ * write lock at once, so that it cannot fail half-way for lack of it, and a read has one consistent snapshot. The
+ * writer brings the schema up to date before it takes calls.
  */
 const { path, role } = workerData as StoreThread
-// Whoever waits for one document goes before whoever takes them all.
+// A read of one document has priority over a read of all of them.
 if (role === 'bulk reader') giveWay(bulkNiceness)
 const migrated = role === 'writer' ? await bringUpToDate(path) : []
 const connection = openSqlite(path, role !== 'writer')
@@ -62,10 +61,6 @@ async function perform(call: ThreadCall): Promise<unknown> {
   }
 }
 
-/** Half a megabyte of an export, which nothing else is a part of. */
-const isPortion = (result: unknown): result is ExportPortion =>
-  typeof result === 'object' && result !== null && 'lines' in result && result.lines instanceof Uint8Array
-
 let last: Promise<unknown> = Promise.resolve()
 const { started } = answerCalls<ThreadCall>({
   answer(call) {
@@ -73,7 +68,6 @@ const { started } = answerCalls<ThreadCall>({
     last = result.catch(() => {})
     return result
   },
-  handsOver: (result) => (isPortion(result) ? [result.lines.buffer as ArrayBuffer] : []),
   async end() {
     await last
     raw.close()

@@ -1,4 +1,4 @@
-import type { IndexBatch, IndexChange } from '../../../src/search/search-index.ts'
+import type { IndexBatch, IndexChange } from '../../../src/indexing/fed-index.ts'
 import { plainColumns } from '../../support/plain-columns.ts'
 import { fieldOf } from '../index-under-test.ts'
 
@@ -6,7 +6,7 @@ const words = ['alpha', 'beta', 'gamma', 'delta', 'epsilon', 'zeta']
 export const dimensions = 8
 export const layout = { sealChunks: 40, segmentChunks: 200, mergeFanIn: 2, readers: 1 }
 
-/** The batch at a position, always the same: some documents put, retired, moved, given vectors. */
+/** The batch at a position, always the same: some documents are put, retired, moved or given vectors. */
 export function batchAt(position: number): IndexBatch {
   let state = position >>> 0
   const draw = (below: number) => {

@@ -1,4 +1,6 @@
-/** Serves the index of a data folder; at a line of standard input looks for a newer one, and says how that went. */
+/**
+ * Serves the index of a data folder. For each line of standard input it looks for a newer index and reports the result.
+ */
 import { once } from 'node:events'
 import { SegmentsHome } from '../../../src/storage/segments/segments-home.ts'
 import { put } from '../index-under-test.ts'

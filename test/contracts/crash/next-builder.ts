@@ -1,4 +1,6 @@
-/** Feeds the next index of a data folder for ever; says each position once it is acknowledged. Meant to be killed. */
+/**
+ * Feeds the next index of a data folder forever and prints each position once it is acknowledged. Meant to be killed.
+ */
 import { writeSync } from 'node:fs'
 import { SegmentsHome } from '../../../src/storage/segments/segments-home.ts'
 import { put } from '../index-under-test.ts'

@@ -1,4 +1,4 @@
-/** Feeds the next index of a prefix for ever; says each position once it is acknowledged. Meant to be killed. */
+/** Feeds the next index of a prefix forever and prints each position once it is acknowledged. Meant to be killed. */
 import { writeSync } from 'node:fs'
 import { OpenSearchHome } from '../../../src/storage/opensearch/opensearch-home.ts'
 import { patience } from '../../support/opensearch-nodes.ts'

@@ -1,4 +1,7 @@
-/** Applies batches for ever, from where the index stands; says each position once it is acknowledged. Meant to be killed. */
+/**
+ * Applies batches forever, starting at the index's position, and prints each position once it is acknowledged. Meant to
+ * be killed.
+ */
 import { writeSync } from 'node:fs'
 import { openSegmentsIndex } from '../../../src/storage/segments/segments-index.ts'
 import { batchAt, layout } from './batches.ts'

@@ -1,6 +1,27 @@
+import { Type } from 'typebox'
 import type { Algorithm } from '../../algorithm.ts'
 import { assignmentColumns, clusterColumns, historyColumns } from './cluster-columns.ts'
 import type { ClusteringParameters } from './write-clusters.ts'
+
+const parameters = {
+  min_cluster_size: Type.Optional(
+    Type.Integer({
+      minimum: 2,
+      maximum: 1000,
+      default: 5,
+      description:
+        'The size of the smallest cluster, in chunks. The algorithm looks at twice as many neighbours (at most 100), so a larger value gives coarser topics.',
+    }),
+  ),
+  resolution: Type.Optional(
+    Type.Number({
+      minimum: 0.01,
+      maximum: 100,
+      default: 1,
+      description: 'A higher value gives more and smaller topics.',
+    }),
+  ),
+}
 
 const artifacts = {
   assignments: {
@@ -29,11 +50,12 @@ const artifacts = {
 export const clustering: Algorithm<ClusteringParameters, typeof artifacts> = {
   description:
     'topics: groups of chunks that are close to each other, with characteristic words, central documents and counts; chunks that fit nowhere have no topic',
+  parameters,
   needsVectors: true,
   reads: ['texts', 'documents'],
   needs: () => [['body']],
   artifacts,
   follows: 'assignments',
-  // Loaded where it runs, because a native runtime comes with it.
+  // Loaded only in the process that executes it, because it brings a native runtime.
   execute: async (...work) => (await import('./write-clusters.ts')).writeClusters(...work),
 }

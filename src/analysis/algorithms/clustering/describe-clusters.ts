@@ -5,15 +5,15 @@ import type { InputDocument } from '../../algorithm.ts'
 import type { Nodes } from '../knn-graph/cosine.ts'
 import type { WordBook } from './word-book.ts'
 
-/** A chunk of the input, with what its cluster is told by. */
+/** A chunk of the input with the data that describes its cluster. */
 export interface ClusteredRow {
   readonly chunkId: string
   readonly documentId: string
   readonly versionId: string
   readonly document: InputDocument
-  /** Numbers in the book, each once. */
+  /** Word numbers from the `WordBook`, each once. */
   readonly words: Uint32Array
-  /** Its place among the nodes, the same for all that have the same vector; null for one without direction. */
+  /** Its node number, the same for equal vectors; null for a vector without direction. */
   node: number | null
 }
 
@@ -27,10 +27,10 @@ export interface Cluster {
 
 const wordsMax = 10
 const centralMax = 5
-/** A word of one chunk alone says nothing of a topic. */
+/** A word in a single chunk says nothing about a topic. */
 const chunksOfWordMin = 2
 
-/** Clusters, each called by its most central chunk. */
+/** Describes clusters, each named after its most central chunk. */
 export function describeClusters(
   members: readonly (readonly ClusteredRow[])[],
   others: readonly ClusteredRow[],
@@ -46,7 +46,7 @@ export function describeClusters(
   })
 }
 
-/** By similarity to the mean direction of the cluster. */
+/** Sorts by similarity to the mean direction of the cluster. */
 function byCentrality(rows: readonly ClusteredRow[], { vectors, dimensions }: Nodes): ClusteredRow[] {
   const vectorOf = (row: ClusteredRow) => vectors.subarray(row.node! * dimensions, (row.node! + 1) * dimensions)
   const lengthOf = (vector: Float32Array) => Math.sqrt(vector.reduce((sum, value) => sum + value * value, 0))
@@ -66,8 +66,9 @@ function byCentrality(rows: readonly ClusteredRow[], { vectors, dimensions }: No
 }
 
 /**
- * Class-based tf-idf: a word counts for a class by its share of the class, and for less the oftener it is found in all.
- * Words are counted by stem, in how many chunks they stand, and shown in the form that is most usual in the class.
+ * Class-based tf-idf (c-TF-IDF, as in BERTopic): the weight of a word is its share in the class, reduced by its
+ * frequency in all classes. Words are counted by stem, as the number of chunks that contain them, and shown in their
+ * most frequent form in the class.
  */
 function wordsThatSetApart(classes: readonly (readonly ClusteredRow[])[], book: WordBook): (readonly string[])[] {
   const counted = classes.map((rows) => {

@@ -31,7 +31,7 @@ suite('clusters from one run to the next', () => {
     assert.deepEqual(follow({}, {}), [])
   })
 
-  test('one goes on however it grows, and while half of it, or of what it is now, is left', () => {
+  test('a cluster keeps its id however it grows, and while half of the earlier or current one is left', () => {
     const grown = { x: 'abcdefghijklmnopqrst' }
     assert.deepEqual(follow({ A: 'abcd' }, grown), [['A', 'continued', 'A', 20]])
     assert.deepEqual(follow({ A: 'abcdefghijkl' }, { x: 'ab12', '-': 'cdef' }), [['A', 'continued', 'A', 4]])
@@ -50,7 +50,7 @@ suite('clusters from one run to the next', () => {
     ])
   })
 
-  test('what comes together goes on as the one that it shares most with', () => {
+  test('a merged cluster keeps the id of the one with the largest overlap', () => {
     assert.deepEqual(follow({ A: 'abc', B: 'defgh', C: 'xyz' }, { x: 'abcdefgh12', y: 'xyz' }), [
       ['B', 'merged', 'B A', 10],
       ['C', 'continued', 'C', 3],
@@ -66,7 +66,7 @@ suite('clusters from one run to the next', () => {
     ])
   })
 
-  test('what dissolves is gone, and what was in none before is no parent', () => {
+  test('a cluster that dissolves is gone, and chunks that were in none give no parent', () => {
     assert.deepEqual(follow({ A: 'abc', '-': 'xyz' }, { x: 'xyz', '-': 'abc' }), [
       ['new x', 'new', '', 3],
       ['A', 'gone', '', 0],
@@ -87,7 +87,7 @@ suite('clusters from one run to the next', () => {
       ['A', 'continued', 'A', 6],
       ['B', 'continued', 'B', 3],
     ])
-    // A third of the one document went elsewhere, whichever third that was.
+    // A third of the document went elsewhere, and it does not matter which third.
     const moved = [...of('d', 2, 'y', 2), ...of('d', 2, 'z', 1)]
     assert.deepEqual(told(followClusters(of('d', 1, 'B', 3), moved, newIdOf)), [
       ['B', 'continued', 'B', 2],
@@ -95,7 +95,9 @@ suite('clusters from one run to the next', () => {
     ])
   })
 
-  /** Runs of a series: in each, a chunk is missing, in no cluster, or in one of a few; some documents have two chunks. */
+  /**
+   * Runs of a series. In each, a chunk is missing, in no cluster, or in one of a few; some documents have two chunks.
+   */
   const places = fc.constantFrom(...'  ---pppqqqrrss')
   const series = fc.array(fc.array(places, { minLength: 24, maxLength: 24 }), { minLength: 2, maxLength: 6 })
   const chunksOf = (run: readonly string[]): PlacedChunk[] =>
@@ -132,7 +134,7 @@ suite('clusters from one run to the next', () => {
               const earlier = membersOf(before, id)
               return own.intersection(earlier).size * 2 >= Math.min(own.size, earlier.size)
             })
-            // All but the few documents of which no chunk stayed, whose chunks count by shares.
+            // Excludes documents none of whose chunks stayed: those count by shares.
             const isPlain = now.every(
               ({ documentId }) =>
                 !before.some((one) => one.documentId === documentId) ||
@@ -145,7 +147,7 @@ suite('clusters from one run to the next', () => {
             assert.ok(goesOn ? parentClusterIds.includes(clusterId) : !seen.has(clusterId))
             const count = parentClusterIds.length
             assert.equal(status, count === 0 ? 'new' : count > 1 ? 'merged' : goesOn ? 'continued' : 'split')
-            // A parent is left only for another that it shares at least as much with.
+            // A parent is only left for another one with at least the same overlap.
             if (!goesOn) for (const parent of parentClusterIds) assert.ok(ids.includes(parent))
           }
           assert.deepEqual(

@@ -1,54 +1,56 @@
 /**
- * Which clusters of a run are the topics of the run before it.
+ * Matches the clusters of a run with the topics of the previous run.
  *
- * What two clusters share are the chunks that lie in both. A document of which none is the same, because it has another
- * version by now, counts as if each of its chunks before had become each of now by equal shares.
+ * Two clusters overlap in the chunks that are in both. If no chunk of a document is the same, because it has another version
+ * by now, each earlier chunk counts as distributed equally over the current ones.
  *
- *   kin       two clusters that share at least half of the smaller one
- *   continue  pairs of kin, those that share most first, each cluster once: the id goes on
+ *   kin       two clusters whose overlap is at least half of the smaller one
+ *   continue  pairs of kin, largest overlap first, each cluster once: the id is kept
  *
- *   new        has no kin before
- *   continued  goes on with the id of its one kin
- *   split      has one kin before, whose id goes on in another
- *   merged     has several kin before; it goes on with the id of one of them, unless all of those go on in others
- *   gone       an id of the run before that does not go on; into what it went the parents of others say
+ *   new        has no earlier kin
+ *   continued  keeps the id of its only kin
+ *   split      has one earlier kin, whose id is kept by another cluster
+ *   merged     has several earlier kin; keeps the id of one of them, unless other clusters keep them all
+ *   gone       an id of the previous run that is not kept; the parents of other clusters show where it went
  *
- * An id goes on in one cluster at the most, and every other cluster gets an id that there never was. The result follows
- * from what lies where: not from the order in which it comes.
+ * An id is kept by at most one cluster, and every other cluster gets an id that was never used. The result depends only on
+ * the contents of the clusters, not on the order of the input.
  */
 export interface PlacedChunk {
   readonly chunkId: string
   readonly documentId: string
-  /** Null where it is in none. */
+  /** Null if it is in no cluster. */
   readonly clusterId: string | null
 }
 
 const clusterStatuses = ['new', 'continued', 'split', 'merged', 'gone'] as const
 
 export interface FollowedCluster {
-  /** What it is called among the chunks of now; null of one that is gone. */
+  /** Its name in the current run; null if it is gone. */
   readonly name: string | null
   readonly clusterId: string
   readonly status: (typeof clusterStatuses)[number]
-  /** The kin before, those first that it shares most with. */
+  /** Earlier kin, largest overlap first. */
   readonly parentClusterIds: readonly string[]
-  /** Chunks; 0 of one that is gone. */
+  /** The number of chunks; 0 if it is gone. */
   readonly size: number
 }
 
-/** Of the smaller of two. */
+/** The share of the smaller one of two clusters. */
 const kinShare = 0.5
-/** A chunk, in whole parts, so that sums are exact in any order: divided without rest by every number up to 16. */
+/** One chunk, in integer parts, so that sums are exact in any order. Divisible by every number up to 16. */
 const whole = 720_720
 
 interface Kin {
   readonly before: string
   readonly now: string
-  /** Parts of chunks. */
+  /** In parts of chunks. */
   readonly shared: number
 }
 
-/** Clusters of now by size and id, then what is gone, by id. `newIdOf` gives an id that no cluster has had. */
+/**
+ * Current clusters by size and id, then those that are gone, by id. `newIdOf` returns an id that no cluster has had.
+ */
 export function followClusters(
   before: readonly PlacedChunk[],
   now: readonly PlacedChunk[],
@@ -101,7 +103,7 @@ function sizesOf(chunks: readonly PlacedChunk[]): Map<string, number> {
   return sizes
 }
 
-/** Every pair of clusters that share anything. */
+/** All pairs of clusters with any overlap. */
 function sharedBetween(before: readonly PlacedChunk[], now: readonly PlacedChunk[]): Kin[] {
   const shared = new Map<string, Map<string, number>>()
   const add = (one: string, other: string, parts: number): void => {

@@ -1,24 +1,27 @@
 /**
- * Communities of a weighted graph by the Leiden algorithm (Traag, Waltman, van Eck, From Louvain to Leiden, 2019), for
- * modularity with a resolution: a community is worth the weight within it, less the resolution times what chance would
- * put there.
+ * Community detection in a weighted graph by the Leiden algorithm (Traag, Waltman, van Eck, From Louvain to Leiden, 2019,
+ * arXiv:1810.08473), for modularity with a resolution: the quality of a community is the weight within it, minus the
+ * resolution times the expected weight.
  *
- *   move        every node goes to the community of a neighbour where it adds most, until none gains by moving
- *   refine      each community is taken apart and put together again from nodes that are well connected within it
- *   aggregate   the refined parts become nodes, which start in the communities they came from; and again
+ *   move        moves every node to the neighbouring community with the largest gain, until no move gains
+ *   refine      splits each community and merges well-connected nodes within it again
+ *   aggregate   the refined parts become nodes, which start in their former communities; repeat
  *
- * All of that again from where it ended, until nothing changes. Where the original draws lots this takes the best, and
- * nodes in their order: the same graph gives the same communities.
+ * All of this is repeated from its result until nothing changes. The original chooses at random; this takes the best, and
+ * nodes in their order, so the same graph always gives the same communities.
  */
 export interface Graph {
   readonly nodes: number
-  /** The neighbours of node i stand from `starts[i]` to `starts[i + 1]`; every edge stands at both ends, none is a loop. */
+  /**
+   * The neighbours of node i are from `starts[i]` to `starts[i + 1]` (CSR). Every edge is stored at both ends; there
+   * are no loops.
+   */
   readonly starts: Uint32Array
   readonly neighbours: Uint32Array
   readonly weights: Float64Array
 }
 
-/** A graph at some level of aggregation: strengths count what lies within a node too. */
+/** A graph at a level of aggregation. Strengths include the weight within a node. */
 interface Level extends Graph {
   readonly strengths: Float64Array
   /** The sum of the strengths. */
@@ -26,10 +29,10 @@ interface Level extends Graph {
 }
 
 const roundsMax = 10
-/** Gains below this are rounding. */
+/** Smaller gains are rounding errors. */
 const least = 1e-12
 
-/** For each node the number of its community, counted from 0. */
+/** Returns the community number of each node, from 0. */
 export function leiden(graph: Graph, resolution: number): Int32Array {
   const strengths = new Float64Array(graph.nodes)
   for (let node = 0; node < graph.nodes; node++) {
@@ -48,7 +51,7 @@ export function leiden(graph: Graph, resolution: number): Int32Array {
 function oneRound(base: Level, from: Int32Array, resolution: number): Int32Array {
   let level = base
   let communities: Int32Array = Int32Array.from(from)
-  /** The node of the level that each node of the graph has become part of. */
+  /** The node of the level that contains each node of the graph. */
   const nodeOf = Int32Array.from({ length: base.nodes }, (_, node) => node)
   for (;;) {
     move(level, communities, resolution)
@@ -63,7 +66,7 @@ function oneRound(base: Level, from: Int32Array, resolution: number): Int32Array
   return numbered(nodeOf.map((node) => communities[node]!)).numbers
 }
 
-/** What a node has to each community of its neighbours. */
+/** The weight between a node and each neighbouring community. */
 class Ties {
   readonly weights: Float64Array
   readonly touched: number[] = []
@@ -83,7 +86,7 @@ class Ties {
   }
 }
 
-/** Moves nodes in place. Only nodes whose neighbours have moved are looked at again. */
+/** Moves nodes in place. Only nodes whose neighbours have moved are visited again. */
 function move(level: Level, communities: Int32Array, resolution: number): void {
   const { nodes, starts, neighbours, weights, strengths, total } = level
   const sums = new Float64Array(nodes)
@@ -95,7 +98,7 @@ function move(level: Level, communities: Int32Array, resolution: number): void {
   const empty: number[] = []
   for (let community = nodes - 1; community >= 0; community--) if (sizes[community] === 0) empty.push(community)
   const ties = new Ties(nodes)
-  // A ring: each node waits once at the most.
+  // A ring buffer: each node is queued at most once.
   const queue = Int32Array.from({ length: nodes }, (_, node) => node)
   const waits = new Uint8Array(nodes).fill(1)
   for (let first = 0, waiting = nodes; waiting > 0; waiting--) {
@@ -115,7 +118,7 @@ function move(level: Level, communities: Int32Array, resolution: number): void {
         gain = other
       }
     }
-    // Better alone than where it only costs.
+    // A community of its own is better than a loss.
     if (gain < -least) best = empty.at(-1) ?? best
     if (best === empty.at(-1)) empty.pop()
     ties.clear()
@@ -134,7 +137,7 @@ function move(level: Level, communities: Int32Array, resolution: number): void {
   }
 }
 
-/** The parts of each community, by the number of a node in them: connected, and each worth more than its pieces. */
+/** The parts of each community, by the number of a node in them: connected, and each better than its pieces. */
 function refine(level: Level, communities: Int32Array, resolution: number): Int32Array {
   const { nodes, starts, neighbours, weights, strengths, total } = level
   const sums = new Float64Array(nodes)
@@ -142,7 +145,7 @@ function refine(level: Level, communities: Int32Array, resolution: number): Int3
   const parts = Int32Array.from({ length: nodes }, (_, node) => node)
   const sizes = new Int32Array(nodes).fill(1)
   const partSums = Float64Array.from(strengths)
-  /** What each part has to the rest of its community. */
+  /** The weight between each part and the rest of its community. */
   const outward = new Float64Array(nodes)
   for (let node = 0; node < nodes; node++) {
     for (let at = starts[node]!; at < starts[node + 1]!; at++) {
@@ -214,7 +217,7 @@ function aggregate(level: Level, numbers: Int32Array, count: number): Level {
   }
 }
 
-/** Numbers from 0 in the order in which they first occur. */
+/** Numbers labels from 0 in the order in which they first occur. */
 function numbered(labels: Int32Array): { numbers: Int32Array; count: number } {
   const known = new Map<number, number>()
   const numbers = labels.map((label) => {

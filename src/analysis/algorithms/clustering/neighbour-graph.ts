@@ -5,11 +5,11 @@ import { openKernel } from '../knn-graph/score-kernel.ts'
 import type { Graph } from './leiden.ts'
 
 /**
- * The graph of mutual neighbours: an edge where each of two nodes is among the k nearest of the other, by the exact
- * cosine, with the weight of how many of their neighbours they share. What is near to many but nearest to none has no
- * edges, and so becomes noise.
+ * The mutual k-nearest-neighbour graph: an edge joins two nodes that are each among the k nearest of the other, by
+ * exact cosine. Its weight is the number of neighbours that they share. A node that is near many others but nearest to
+ * none has no edges, and becomes noise.
  *
- * Chosen by adjusted mutual information over all neighbours, and over similarities as weights: docs/analysis.md.
+ * Chosen by adjusted mutual information over all-neighbour graphs and over similarities as weights: docs/analysis.md.
  */
 export async function neighbourGraph(
   nodes: Nodes,
@@ -46,7 +46,7 @@ export async function neighbourGraph(
   }
 }
 
-/** The neighbours of node i stand from `i * k`, as many as `counts` says. */
+/** The neighbours of node i are from `i * k`, as many as `counts` says. */
 async function nearestOf(nodes: Nodes, k: number, threads: number, progress: (done: number) => Promise<void>) {
   const lists = new Int32Array(nodes.count * k)
   const counts = new Uint32Array(nodes.count)

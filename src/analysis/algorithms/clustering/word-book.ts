@@ -1,10 +1,9 @@
 import { CharClass } from '../../../text/char-class.ts'
-import { type DictionaryLanguage, isDictionaryStopWord } from '../../../text/dictionary-stop-words.ts'
 import { foldAccents, normaliseWord } from '../../../text/fold-word.ts'
 import { guessLanguage } from '../../../text/guess-language.ts'
 import { scanRuns } from '../../../text/scan-words.ts'
 import { baseLanguage, stemRule, stemWord } from '../../../text/stem-word.ts'
-import { isStopWord } from '../../../text/stop-words.ts'
+import { type DictionaryLanguage, isDictionaryStopWord, isStopWord } from '../../../text/stop-words.ts'
 
 const lettersMin = 2
 /** The number of a stop word. */
@@ -14,7 +13,7 @@ const segmenterOf = (language: DictionaryLanguage) => new Intl.Segmenter(languag
 const segmenters = { ja: segmenterOf('ja'), th: segmenterOf('th'), zh: segmenterOf('zh') }
 
 /**
- * The words of the input by number, each with the number of its stem, so that a chunk is a short list of numbers. Stop
+ * Numbers the words of the input, each with the number of its stem, so that a chunk is a short list of numbers. Stop
  * words of the text's language, numbers and single letters are left out.
  */
 export class WordBook {
@@ -23,7 +22,7 @@ export class WordBook {
   readonly #stems = new Map<string, number>()
   readonly #stemOf: number[] = []
 
-  /** Each once, in the order in which they stand. */
+  /** Each word once, in the order of first occurrence. */
   wordsOf(texts: readonly string[], language: string | null): Uint32Array {
     const found = new Set<number>()
     const add = (base: string | null, written: string, stemOf: (word: string) => string | null): void => {
@@ -61,7 +60,10 @@ export class WordBook {
     return this.#forms[word]!
   }
 
-  /** The same letters can be words of two languages. What the stem is, or null for a stop word, is asked once. */
+  /**
+   * The same letters can be words of two languages. The stem (null for a stop word) is computed once per word and
+   * language.
+   */
   #numberOf(language: string | null, word: string, stemOf: (word: string) => string | null): number {
     let numbers = this.#numbers.get(language)
     if (numbers === undefined) {

@@ -6,7 +6,7 @@ import { clustering } from './clustering.ts'
 
 const dimensions = 24
 
-/** Numbers from -1 to 1 that follow from a seed. */
+/** Pseudo-random numbers from -1 to 1 from a seed. */
 function numbersFrom(seed: number): () => number {
   let state = seed
   return () => {
@@ -29,7 +29,7 @@ interface Labelled extends GivenRow {
   readonly topic: number
 }
 
-/** Chunks around a few directions, and chunks anywhere, in turn. */
+/** Chunks around a few directions alternate with chunks anywhere. */
 function mixture(perTopic: number, anywhere: number): Labelled[] {
   const next = numbersFrom(7)
   const centres = topics.map(() => Array.from({ length: dimensions }, next))
@@ -91,7 +91,7 @@ const run = async (
 suite('clusters', () => {
   const rows = mixture(30, 3)
 
-  test('are the topics that there are; what belongs to none is left without; the same bytes every time', async () => {
+  test('are the planted topics; other chunks have none; the bytes are the same every time', async () => {
     const { assignments, clusters, bytes, progress } = await run(rows)
     assert.deepEqual(
       assignments.map(({ subject_id }) => subject_id),
@@ -113,7 +113,7 @@ suite('clusters', () => {
     for (const { cluster_id } of assignments.slice(-3)) assert.equal(cluster_id, null)
     for (const threads of [1, 2]) assert.deepEqual((await run(rows, defaults, { threads })).bytes, bytes)
     assert.ok(progress.every((done, i) => i === 0 || done >= progress[i - 1]!) && progress.at(-1) === 1)
-    // Largest first, by the id of a chunk in it.
+    // Largest first, then by the id of a chunk in it.
     for (const [i, { cluster_id, size }] of clusters.entries()) {
       assert.ok(i === 0 || size <= clusters[i - 1]!.size)
       assert.equal(assignments.filter((row) => row.cluster_id === cluster_id).length, size)
@@ -121,7 +121,7 @@ suite('clusters', () => {
     }
   })
 
-  test('are told by words of their languages without stop words, by central documents, and by counts', async () => {
+  test('are described by words of their languages without stop words, by central documents, and by counts', async () => {
     const { assignments, clusters } = await run(rows)
     for (const cluster of clusters) {
       const own = rows.filter((_, i) => assignments[i]!.cluster_id === cluster.cluster_id)
@@ -192,7 +192,7 @@ suite('clusters', () => {
     }
   })
 
-  test('have at least the size that is asked for, and are finer or coarser', async () => {
+  test('have at least the requested size, and are finer or coarser', async () => {
     const { clusters } = await run(rows, { ...defaults, min_cluster_size: 31 })
     assert.ok(clusters.every(({ size }) => size >= 31))
     const [fine, coarse] = [
@@ -202,7 +202,7 @@ suite('clusters', () => {
     assert.ok(fine.clusters.length === 0 || fine.clusters[0]!.size < coarse.clusters[0]!.size)
   })
 
-  test('of a series they keep their ids, and its history says what became of each', async () => {
+  test('keep their ids in a series, and the history has the fate of each', async () => {
     const tell = ({ tables }: Awaited<ReturnType<typeof run>>) =>
       tables.cluster_history!.rows as unknown as {
         cluster_id: string
@@ -217,7 +217,8 @@ suite('clusters', () => {
     const alone = await run(rows)
     assert.equal(alone.tables.cluster_history, undefined)
 
-    // Without the last topic at first, then with it and without the first; ids of chunks go by their place.
+    // The first run lacks the last topic; the second has it and lacks the first. Ids of chunks follow from their
+    // position.
     const without = (topic: number) => rows.map((row) => (row.topic === topic ? { ...row, vector: nowhere } : row))
     const nowhere = new Array<number>(dimensions).fill(0)
     const first = await run(without(3), defaults, series(1, null))
@@ -248,7 +249,7 @@ suite('clusters', () => {
     assert.deepEqual(second.clusters.map(({ cluster_id }) => cluster_id).sort(), [fresh, ...kept].sort())
     const again = await run(without(0), defaults, { ...series(2, first.tables.assignments!.file), threads: 2 })
     assert.deepEqual(again.bytes, second.bytes)
-    // What was forgotten in between has another id when it is there again.
+    // A topic that was forgotten in between gets another id when it returns.
     const third = await run(rows, defaults, series(3, second.tables.assignments!.file))
     assert.deepEqual(
       [1, 2, 3].map((topic) => placeIn(third, topic)),

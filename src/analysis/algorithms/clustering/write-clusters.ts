@@ -1,14 +1,15 @@
-import { derivedId } from '../../../ids.ts'
+import { zstdDecompressSync } from 'node:zlib'
+import { parquetReadObjects } from 'hyparquet'
+import { derivedId } from '../../../platform/ids.ts'
 import type { AlgorithmInput, InputDocument, Running, Series } from '../../algorithm.ts'
 import type { TableFile } from '../../compute/table-file.ts'
 import type { Nodes } from '../knn-graph/cosine.ts'
 import { firstEqualRows } from '../knn-graph/first-equal-rows.ts'
 import type { assignmentColumns, clusterColumns, historyColumns } from './cluster-columns.ts'
 import { type Cluster, type ClusteredRow, describeClusters } from './describe-clusters.ts'
-import { type FollowedCluster, followClusters } from './follow-clusters.ts'
+import { type FollowedCluster, followClusters, type PlacedChunk } from './follow-clusters.ts'
 import { type Graph, leiden } from './leiden.ts'
 import { neighbourGraph } from './neighbour-graph.ts'
-import { readAssignments } from './read-assignments.ts'
 import { WordBook } from './word-book.ts'
 
 export type ClusteringParameters = {
@@ -24,7 +25,7 @@ interface Output {
 
 const neighboursMax = 100
 const rowsPerGroup = 100_000
-/** Of the whole: reading and cutting texts, then finding neighbours. */
+/** Shares of the whole: reading and splitting texts, then finding neighbours. */
 const [readingShare, neighboursShare] = [0.3, 0.6]
 
 export async function writeClusters(
@@ -72,7 +73,7 @@ export async function writeClusters(
   return { clusters: clusters.length, clustered: clusterOf.size }
 }
 
-/** What was not there before has an id that follows from the chunk in its middle and from when it was first seen. */
+/** The id of a new cluster derives from its most central chunk and from when it was first seen. */
 async function historyOf(
   clusters: readonly Cluster[],
   rows: readonly ClusteredRow[],
@@ -121,7 +122,7 @@ const most = (a: number | undefined, b: number): number => (a === undefined ? b 
 const dayOf = ({ publishedAt }: InputDocument): string | null =>
   publishedAt === null ? null : new Date(publishedAt).toISOString().slice(0, 10)
 
-/** Documents by value, in the order of values; those without one are left out. */
+/** Documents by value, in the order of values. Documents without a value are left out. */
 function countsOf({ documents }: Cluster, of: (document: InputDocument) => string | null): Map<string, number> {
   const counts = new Map<string, number>()
   for (const document of documents.values()) {
@@ -131,7 +132,7 @@ function countsOf({ documents }: Cluster, of: (document: InputDocument) => strin
   return new Map([...counts].sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-/** The share of each node's ties that lie within its community; 1 for a node that needs none. */
+/** The share of each node's edge weight that stays within its community; 1 for a node without edges. */
 function strengthsOf({ nodes, starts, neighbours, weights }: Graph, communities: Int32Array): Float64Array {
   return Float64Array.from({ length: nodes }, (_, node) => {
     let [within, all] = [0, 0]
@@ -144,19 +145,20 @@ function strengthsOf({ nodes, starts, neighbours, weights }: Graph, communities:
 }
 
 /**
- * Each vector once: of many copies of a text each would have but the first few among its nearest, and be nobody's. Rows of
- * equal vectors get the same node. Vectors move to the front of where they stand, because a second copy would be most of the memory.
+ * Merges equal vectors into one node. Otherwise, of many copies of a text, each would have only the first few among its
+ * nearest, and be among those of none. Vectors are moved to the front in place, because a second array would take most
+ * of the memory.
  */
 function joinEqual(rows: readonly ClusteredRow[], { count, dimensions, vectors }: Nodes): Nodes {
   const first = firstEqualRows({ count, dimensions, vectors })
-  const placeOf = new Int32Array(count)
-  let places = 0
+  const nodeOf = new Int32Array(count)
+  let distinct = 0
   for (let node = 0; node < count; node++) {
-    if (first[node] === node) vectors.copyWithin(places * dimensions, node * dimensions, (node + 1) * dimensions)
-    placeOf[node] = first[node] === node ? places++ : placeOf[first[node]!]!
+    if (first[node] === node) vectors.copyWithin(distinct * dimensions, node * dimensions, (node + 1) * dimensions)
+    nodeOf[node] = first[node] === node ? distinct++ : nodeOf[first[node]!]!
   }
-  for (const row of rows) if (row.node !== null) row.node = placeOf[row.node]!
-  return { count: places, dimensions, vectors: vectors.subarray(0, places * dimensions) }
+  for (const row of rows) if (row.node !== null) row.node = nodeOf[row.node]!
+  return { count: distinct, dimensions, vectors: vectors.subarray(0, distinct * dimensions) }
 }
 
 async function readRows(
@@ -186,4 +188,18 @@ async function readRows(
     await progress(rows.length / rowsMax)
   }
   return { rows, nodes: { count, dimensions, vectors: vectors.subarray(0, count * dimensions) } }
+}
+
+/** Reads the cluster assignments of an earlier run. */
+async function readAssignments(bytes: Uint8Array): Promise<PlacedChunk[]> {
+  const rows = await parquetReadObjects({
+    file: bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength) as ArrayBuffer,
+    columns: ['subject_id', 'document_id', 'cluster_id'],
+    compressors: { ZSTD: (compressed) => zstdDecompressSync(compressed) },
+  })
+  return rows.map(({ subject_id: chunkId, document_id: documentId, cluster_id: clusterId }) => ({
+    chunkId,
+    documentId,
+    clusterId,
+  }))
 }

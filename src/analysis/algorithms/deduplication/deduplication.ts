@@ -1,6 +1,18 @@
+import { Type } from 'typebox'
 import type { Algorithm } from '../../algorithm.ts'
 import { groupColumns } from './group-columns.ts'
 import type { DeduplicationParameters } from './write-groups.ts'
+
+const parameters = {
+  threshold: Type.Optional(
+    Type.Number({
+      minimum: 0.5,
+      maximum: 1,
+      default: 0.95,
+      description: 'The minimum cosine similarity of a near duplicate to the representative of its group.',
+    }),
+  ),
+}
 
 const artifacts = {
   groups: {
@@ -15,6 +27,7 @@ const artifacts = {
 export const deduplication: Algorithm<DeduplicationParameters, typeof artifacts> = {
   description:
     'groups of copies: chunks with the same text apart from case, spaces and punctuation, or nearly the same by vector and by word sequences; the earliest published is the representative',
+  parameters,
   needsVectors: true,
   reads: ['texts', 'documents'],
   needs: () => [['body']],

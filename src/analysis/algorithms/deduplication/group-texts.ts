@@ -1,31 +1,31 @@
 /**
- * Groups of texts that are near-identical: those whose vectors have a cosine of at least the threshold, and that share at
- * least a quarter of the shingles of the one that has more.
+ * Groups near-identical texts: those whose vectors have a cosine of at least the threshold, and that share at least a
+ * quarter of the shingles of the one that has more (w-shingling, Broder 1997).
  *
- * Texts come in the order of their publication. Each is compared with every representative before it, joins the nearest of
- * those that it is near-identical to, and where there is none becomes a representative itself. So a group has no chain
- * that drifts: every member is near-identical to the representative, which is the earliest of the group. And nothing is
- * missed: no two representatives are near-identical.
+ * Texts are processed in order of publication. Each is compared with every earlier representative, and joins the
+ * nearest one that is near-identical; if there is none, it becomes a representative itself. So groups do not drift
+ * along chains: every member is near-identical to the representative, which is the earliest of the group. No two
+ * representatives are near-identical.
  *
- * Only texts that share a shingle are compared: a list of representatives for each shingle finds them, and counts how
- * many they share. What was found is scored in 64 bits.
+ * Only texts that share a shingle are compared: an inverted list of representatives for each shingle finds them and
+ * counts the shared shingles. Matches are scored in 64 bits.
  */
 import { cosine, type Nodes } from '../knn-graph/cosine.ts'
 
-/** Of the shingles of the text that has more. Neighbouring chunks of one document overlap by less. */
+/** The share of the shingles of the text that has more. Neighbouring chunks of one document overlap by less. */
 const sharedShareMin = 0.25
 
 export interface DistinctText {
-  /** The row whose vector stands for it; null where that has no direction, and so the text is near to none. */
+  /** The row of its vector; null if the vector has no direction, so that no text is near it. */
   readonly node: number | null
   /** Distinct, ascending. */
   readonly shingles: Uint32Array
 }
 
 export interface TextGroups {
-  /** For each text the place of its representative, which may be its own. */
+  /** For each text the position of its representative, which may be itself. */
   readonly representatives: Int32Array
-  /** To the representative; 1 where it is one. */
+  /** To the representative; 1 for the representative itself. */
   readonly similarities: Float64Array
 }
 
@@ -38,13 +38,13 @@ export async function groupTexts(
   threshold: number,
   progress: (done: number) => Promise<void>,
 ): Promise<TextGroups> {
-  const representatives = Int32Array.from(texts, (_, place) => place)
+  const representatives = Int32Array.from(texts, (_, position) => position)
   const similarities = new Float64Array(texts.length).fill(1)
   const known = new ShingleLists(texts.map(({ shingles }) => shingles))
-  for (const [place, text] of texts.entries()) {
+  for (const [position, text] of texts.entries()) {
     let nearest = -1
     let best = Number.NEGATIVE_INFINITY
-    for (const [other, shared] of text.node === null ? [] : known.sharing(place)) {
+    for (const [other, shared] of text.node === null ? [] : known.sharing(position)) {
       const { node, shingles } = texts[other]!
       if (shared < sharedShareMin * Math.max(text.shingles.length, shingles.length)) continue
       const similarity = cosine(nodes, squares, text.node!, node!)
@@ -53,24 +53,24 @@ export async function groupTexts(
       best = similarity
     }
     if (nearest >= 0) {
-      representatives[place] = nearest
-      similarities[place] = best
-    } else if (text.node !== null) known.add(place)
-    if ((place + 1) % textsAtOnce === 0) await progress((place + 1) / texts.length)
+      representatives[position] = nearest
+      similarities[position] = best
+    } else if (text.node !== null) known.add(position)
+    if ((position + 1) % textsAtOnce === 0) await progress((position + 1) / texts.length)
   }
   await progress(1)
   return { representatives, similarities }
 }
 
-/** Which of the texts that were added have which shingles. One that stands in a single text is shared by none, and left out. */
+/** Inverted lists from shingles to the added texts. Shingles that occur in only one text are left out. */
 class ShingleLists {
   readonly #shingles: readonly Uint32Array[]
-  /** Those that stand in more than one text, ascending. */
+  /** Shingles that occur in more than one text, ascending. */
   readonly #shared: Uint32Array
-  /** The places that were added, list after list: that of shingle i begins at `starts[i]` and has `sizes[i]`. */
+  /** The added positions, list after list: that of shingle i begins at `starts[i]` and has `sizes[i]` entries. */
   readonly #starts: Uint32Array
   readonly #sizes: Uint32Array
-  readonly #places: Uint32Array
+  readonly #positions: Uint32Array
   readonly #counts: Uint32Array
 
   constructor(shingles: readonly Uint32Array[]) {
@@ -95,28 +95,28 @@ class ShingleLists {
     this.#shared = Uint32Array.from(shared)
     this.#starts = Uint32Array.from(starts)
     this.#sizes = new Uint32Array(shared.length)
-    this.#places = new Uint32Array(room)
+    this.#positions = new Uint32Array(room)
     this.#counts = new Uint32Array(shingles.length)
   }
 
-  add(place: number): void {
-    for (const shingle of this.#shingles[place]!) {
+  add(position: number): void {
+    for (const shingle of this.#shingles[position]!) {
       const list = this.#listOf(shingle)
       if (list < 0) continue
-      this.#places[this.#starts[list]! + this.#sizes[list]!] = place
+      this.#positions[this.#starts[list]! + this.#sizes[list]!] = position
       this.#sizes[list]!++
     }
   }
 
-  /** The added texts that share a shingle with the text, with how many. */
-  sharing(place: number): [other: number, shared: number][] {
+  /** The added texts that share a shingle with the text, with the number of shared shingles. */
+  sharing(position: number): [other: number, shared: number][] {
     const found: number[] = []
-    for (const shingle of this.#shingles[place]!) {
+    for (const shingle of this.#shingles[position]!) {
       const list = this.#listOf(shingle)
       if (list < 0) continue
       const start = this.#starts[list]!
       for (let at = start; at < start + this.#sizes[list]!; at++) {
-        const other = this.#places[at]!
+        const other = this.#positions[at]!
         if (this.#counts[other]!++ === 0) found.push(other)
       }
     }
@@ -127,7 +127,7 @@ class ShingleLists {
     })
   }
 
-  /** Below 0 where it has none. */
+  /** Negative if there is none. */
   #listOf(shingle: number): number {
     let low = 0
     let high = this.#shared.length - 1

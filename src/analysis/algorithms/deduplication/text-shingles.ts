@@ -3,10 +3,10 @@ import { CharClass } from '../../../text/char-class.ts'
 import { normaliseWord } from '../../../text/fold-word.ts'
 import { scanRuns } from '../../../text/scan-words.ts'
 
-/** Words in one shingle. */
+/** Words per shingle. */
 const shingleWords = 3
 
-/** The words of a text without case, width and punctuation; of scripts that are written without blanks, the characters. */
+/** The words of a text without case, width and punctuation. For scripts without spaces, the characters. */
 export function wordsOf(text: string): string[] {
   const words: string[] = []
   scanRuns(text, (start, end, charClass) => {
@@ -17,15 +17,17 @@ export function wordsOf(text: string): string[] {
   return words
 }
 
-/** The same for two texts of the same words in the same order; of texts without any word, for those that look the same. */
+/**
+ * Equal for two texts with the same words in the same order; for texts without any word, equal if they look the same.
+ */
 export function digestOf(words: readonly string[], text: string): string {
   const normalised = words.length > 0 ? words.join(' ') : `\n${text.normalize('NFKC').trim()}`
   return createHash('sha256').update(normalised).digest('latin1')
 }
 
 /**
- * Every run of three words, each once, ascending, as fingerprints of 32 bits; of a shorter text the whole. Two runs with
- * the same fingerprint are rare, and all that they can do is let the vectors decide alone.
+ * Every sequence of three words, each once, ascending, as 32-bit fingerprints. A shorter text is one sequence.
+ * Collisions are rare, and can at most leave the decision to the vectors.
  */
 export function shinglesOf(words: readonly string[]): Uint32Array {
   const fingerprints = words.map(fingerprint)
@@ -42,7 +44,7 @@ export function shinglesOf(words: readonly string[]): Uint32Array {
   return distinct(all.sort())
 }
 
-/** FNV-1a over the code units. */
+/** FNV-1a over the UTF-16 code units. */
 function fingerprint(word: string): number {
   let hash = 0x811c9dc5
   for (let i = 0; i < word.length; i++) hash = Math.imul(hash ^ word.charCodeAt(i), 0x01000193)

@@ -34,7 +34,7 @@ async function groupsOf(chunks: readonly Chunk[], threshold: number): Promise<Me
 const dot = (a: readonly number[], b: readonly number[]) => a.reduce((sum, value, i) => sum + value * b[i]!, 0)
 const cosine = (a: readonly number[], b: readonly number[]) => dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b))
 
-/** The same by comparing every text with every other, as sets of plain words. */
+/** Compares every text with every other, as sets of plain words. */
 function bruteForce(chunks: readonly Chunk[], threshold: number) {
   const wordsIn = (text: string) => text.toLowerCase().match(/[a-z]+/g) ?? []
   const runsOf = (text: string) => {
@@ -66,7 +66,7 @@ function bruteForce(chunks: readonly Chunk[], threshold: number) {
   return { representatives, areNear, order, groupOf }
 }
 
-/** Two texts with some words changed, and few directions, so that much is near and some of it only just. */
+/** Two texts with some words changed, and few directions, so that many are near and some only just. */
 const bases = ['the tide turned at noon and the gulls came back', 'salt and rope and a moon over the old harbour wall']
 const text = fc
   .record({
@@ -108,7 +108,7 @@ suite('groups of duplicates', () => {
             assert.equal(member.is_representative, one === representative)
             assert.equal(member.kind, one.same === representative.same ? 'exact' : 'near')
             assert.ok(Math.abs(member.similarity - similarity) < 1e-12)
-            // Of several that are as near, any rounding may decide.
+            // If several are equally near, rounding may decide.
             const chosen = representatives.find(({ id }) => id === member.group_id)!
             const head = order.find(({ same }) => same === one.same)!
             if (member.kind === 'near') {
@@ -116,7 +116,7 @@ suite('groups of duplicates', () => {
               assert.ok(areNear(head, chosen) && Math.abs(cosine(head.vector, chosen.vector) - similarity) < 1e-12)
             } else assert.equal(member.group_id, representative.id)
           }
-          // What is said of a group: the representative is the earliest, and no two representatives are near.
+          // The properties of a group: the representative is the earliest, and no two representatives are near.
           for (const [i, one] of representatives.entries()) {
             for (const other of representatives.slice(i + 1)) assert.ok(!areNear(one, other))
           }

@@ -8,7 +8,7 @@ import { digestOf, shinglesOf, wordsOf } from './text-shingles.ts'
 export type DeduplicationParameters = { readonly threshold: number }
 
 const rowsPerGroup = 100_000
-/** Reading and cutting texts, of the whole. */
+/** The share of the whole for reading and splitting texts. */
 const readingShare = 0.3
 
 interface Row {
@@ -16,13 +16,13 @@ interface Row {
   readonly documentId: string
   readonly versionId: string
   readonly publishedAt: number
-  /** Its place in the input. */
+  /** Its position in the input. */
   readonly node: number
   readonly digest: string
   readonly shingles: Uint32Array
 }
 
-/** The same text several times is one text: the earliest row of it stands for all. */
+/** Equal texts are grouped as one text, represented by the earliest row. */
 export async function writeGroups(
   input: AlgorithmInput,
   { threshold }: DeduplicationParameters,

@@ -1,6 +1,6 @@
 /**
- * A sum of numbers that is off by less than its last bit, in whatever order they come: what each addition would round
- * away is kept apart (Shewchuk, Adaptive Precision Floating-Point Arithmetic, 1997).
+ * A sum with an error of less than its last bit, in any order of the numbers: the rounding error of each addition is
+ * kept separately (Shewchuk, Adaptive Precision Floating-Point Arithmetic, 1997).
  */
 export class ExactSum {
   count = 0
@@ -22,10 +22,10 @@ export class ExactSum {
     this.#parts = parts
   }
 
-  /** Null where nothing was added. */
+  /** Null if nothing was added. */
   get value(): number | null {
     if (this.count === 0) return null
-    // Beyond what a number can hold there are no parts.
+    // Beyond the range of a number there are no parts.
     return Number.isFinite(this.#plain) ? this.#parts.reduceRight((sum, part) => sum + part, 0) : this.#plain
   }
 }

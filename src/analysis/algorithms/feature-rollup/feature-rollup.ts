@@ -1,6 +1,22 @@
+import { Type } from 'typebox'
+import { choice, choices, readOnce } from '../../../platform/choice.ts'
+import { timeBuckets } from '../../../platform/time-buckets.ts'
 import type { Algorithm } from '../../algorithm.ts'
 import type { RollupField } from './rollup-keys.ts'
+import { rollupFields } from './rollup-keys.ts'
 import type { RollupParameters } from './write-rollup.ts'
+
+const parameters = {
+  by: choices(
+    'RollupField',
+    rollupFields,
+    'The fields to group by. `author` needs the permission `author` or `metadata`, `topic` and `tag` need `metadata`, `classification` needs `facts`.',
+    { maxItems: 4, [readOnce]: true },
+  ),
+  bucket: Type.Optional(
+    choice(timeBuckets, { description: 'Also group by publication time, in UTC. Weeks begin on Monday.' }),
+  ),
+}
 
 const artifacts = {
   rollup: {
@@ -25,6 +41,7 @@ const permissions: Partial<Record<RollupField, typeof author | ['metadata'] | ['
 export const featureRollup: Algorithm<RollupParameters, typeof artifacts> = {
   description:
     'the number of documents and authors, and sums of score and metrics, for every combination of the fields in `by`',
+  parameters,
   needsVectors: false,
   reads: ['documents'],
   needs: ({ by }) => by.flatMap((field) => (permissions[field] === undefined ? [] : [permissions[field]])),

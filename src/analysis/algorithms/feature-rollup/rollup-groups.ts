@@ -1,4 +1,4 @@
-import type { TimeBucket } from '../../../time-buckets.ts'
+import type { TimeBucket } from '../../../platform/time-buckets.ts'
 import { type InputDocument, inputTooLarge } from '../../algorithm.ts'
 import { ExactSum } from './exact-sum.ts'
 import { bucketOf, keyCount, keysOf, type RollupField } from './rollup-keys.ts'
@@ -13,14 +13,14 @@ export interface RollupGroup {
 }
 
 const rollupLimits = {
-  /** Groups, and groups times metrics: what bounds the memory. */
+  /** Groups, and groups times metrics. These limit memory. */
   groupsMax: 300_000,
   sumsMax: 5_000_000,
-  /** Combinations of values over all documents, whether they are new or not: what bounds the time. */
+  /** Combinations of values over all documents, new or not. This limits time. */
   combinationsMax: 50_000_000,
 } as const
 
-/** Documents by their values, each of them in every group that it belongs to. */
+/** Collects documents by their values. A document counts in every group that it belongs to. */
 export class RollupGroups {
   readonly metrics = new Set<string>()
   readonly #groups = new Map<string, RollupGroup>()
@@ -59,7 +59,7 @@ export class RollupGroups {
     }
   }
 
-  /** In the order of their keys, then of time, null first. */
+  /** By key, then by time, null first. */
   inOrder(): RollupGroup[] {
     return [...this.#groups.values()].sort(byKeyAndTime)
   }

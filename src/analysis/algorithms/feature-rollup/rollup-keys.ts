@@ -1,5 +1,5 @@
-import { dayMs } from '../../../time.ts'
-import { firstDayOf, type TimeBucket } from '../../../time-buckets.ts'
+import { dayMs } from '../../../platform/time.ts'
+import { firstDayOf, type TimeBucket } from '../../../platform/time-buckets.ts'
 import type { InputDocument } from '../../algorithm.ts'
 
 export const rollupFields = [
@@ -15,7 +15,7 @@ export const rollupFields = [
 ] as const
 export type RollupField = (typeof rollupFields)[number]
 
-/** The values that a document counts for; null where it has none. */
+/** The values that a document counts for; null if it has none. */
 const valuesOf: Readonly<Record<RollupField, (document: InputDocument) => readonly (string | null)[]>> = {
   dataset: ({ datasetId }) => [datasetId],
   platform: ({ platform }) => [platform],
@@ -28,7 +28,7 @@ const valuesOf: Readonly<Record<RollupField, (document: InputDocument) => readon
   classification: ({ classifications }) => someOf(classifications),
 }
 
-/** A value that stands twice counts once. */
+/** A repeated value counts once. */
 const someOf = (values: readonly string[]): readonly (string | null)[] =>
   values.length === 0 ? [null] : [...new Set(values)]
 
@@ -42,5 +42,5 @@ export function* keysOf(document: InputDocument, by: readonly RollupField[]): Ge
 export const keyCount = (document: InputDocument, by: readonly RollupField[]): number =>
   by.reduce((count, field) => count * valuesOf[field](document).length, 1)
 
-/** The first day of the bucket that a time is in, in UTC. */
+/** The first day, in UTC, of the bucket that contains a time. */
 export const bucketOf = (timeMs: number, bucket: TimeBucket): Date => firstDayOf(Math.floor(timeMs / dayMs), bucket)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
 import { bareDocument as document, executeHere } from '../../../../test/support/execute-here.ts'
-import { type TimeBucket, timeBuckets } from '../../../time-buckets.ts'
+import { type TimeBucket, timeBuckets } from '../../../platform/time-buckets.ts'
 import type { InputDocument } from '../../algorithm.ts'
 import { ExactSum } from './exact-sum.ts'
 import { featureRollup } from './feature-rollup.ts'
@@ -22,7 +22,7 @@ async function rollup(
   return tables.rollup!.rows
 }
 
-/** The same, said again plainly: for every row that can be, look through all documents. */
+/** The plain definition: for every possible row, look through all documents. */
 function expected(documents: readonly InputDocument[], by: readonly RollupField[], bucket: TimeBucket | null) {
   const lists: Record<RollupField, (one: InputDocument) => readonly (string | null)[]> = {
     dataset: (one) => [one.datasetId],
@@ -108,7 +108,7 @@ const documents = fc.array(
 )
 
 suite('a rollup', () => {
-  test('is what looking through all documents gives, whatever is asked for', async () => {
+  test('equals a scan of all documents, for any request', async () => {
     await fc.assert(
       fc.asyncProperty(
         documents,
@@ -144,7 +144,7 @@ suite('a rollup', () => {
     )
   })
 
-  test('of combinations without number is refused with what to change', async () => {
+  test('with too many combinations is refused with advice', async () => {
     const refused = { code: 'input_too_large', message: /narrow input_scope, or name fewer fields in by/ }
     const words = Array.from({ length: 200 }, (_, i) => `w${i}`)
     const rich = { ...document, topics: words, tags: words, classifications: words }

@@ -10,13 +10,16 @@ export function squaresOf({ count, dimensions, vectors }: Nodes): Float64Array {
   return Float64Array.from({ length: count }, (_, row) => dot(vectors, row * dimensions, row * dimensions, dimensions))
 }
 
-/** In 64 bits, from the vectors as they are. Exactly 1 for equal ones: the root of a square gives the number back. */
+/**
+ * Computed in 64 bits from the stored vectors. Exactly 1 for equal vectors, because the square root of a square is
+ * exact.
+ */
 export function cosine({ vectors, dimensions }: Nodes, squares: Float64Array, row: number, other: number): number {
   const product = dot(vectors, row * dimensions, other * dimensions, dimensions)
   return Math.max(-1, Math.min(1, product / Math.sqrt(squares[row]! * squares[other]!)))
 }
 
-/** Four sums, so that one addition need not wait for the last; always in the same order. */
+/** Four sums, so that an addition need not wait for the previous one; always in the same order. */
 function dot(vectors: Float32Array, left: number, right: number, dimensions: number): number {
   let a = 0
   let b = 0

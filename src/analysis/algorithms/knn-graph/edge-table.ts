@@ -19,7 +19,7 @@ export interface NodeIds {
   readonly versionIds: readonly string[]
 }
 
-/** Edges between nodes that are known by their place, gathered into row groups. */
+/** Collects edges between nodes, given by position, into row groups. */
 export class EdgeTable {
   readonly #file: TableFile<typeof edgeColumns>
   readonly #ids: NodeIds
@@ -43,13 +43,13 @@ export class EdgeTable {
     if (this.#size === rowsPerGroup) this.writeGroup()
   }
 
-  /** Writes what was added since the last group. */
+  /** Writes the edges that were added since the last group. */
   writeGroup(): void {
     if (this.#size === 0) return
     const { chunkIds, documentIds, versionIds } = this.#ids
-    const ids = (values: readonly string[], places: Int32Array): string[] => {
+    const ids = (values: readonly string[], positions: Int32Array): string[] => {
       const column = new Array<string>(this.#size)
-      for (let i = 0; i < this.#size; i++) column[i] = values[places[i]!]!
+      for (let i = 0; i < this.#size; i++) column[i] = values[positions[i]!]!
       return column
     }
     this.#file.write({

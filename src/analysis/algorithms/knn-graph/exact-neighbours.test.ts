@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
 import { type Nodes, squaresOf } from './cosine.ts'
-import { ExactNeighbours, scoreErrorMax, unitVectors, type Wanted } from './exact-neighbours.ts'
+import { ExactNeighbours, type NeighbourRequest, scoreErrorMax, unitVectors } from './exact-neighbours.ts'
 import { openKernel, type ScoreKernel } from './score-kernel.ts'
 
 interface Edge {
@@ -11,7 +11,7 @@ interface Edge {
   readonly similarity: number
 }
 
-/** Numbers that follow from a seed (mulberry32), so that a failure can be repeated. */
+/** Pseudo-random numbers from a seed (mulberry32), so that a failure can be repeated. */
 function chance(seed: number): () => number {
   let state = seed
   return () => {
@@ -22,8 +22,8 @@ function chance(seed: number): () => number {
   }
 }
 
-/** The definition, in 64 bits and without any cleverness. */
-function bruteForce({ count, dimensions, vectors }: Nodes, { k, minSimilarity }: Wanted): Edge[] {
+/** The plain definition, in 64 bits. */
+function bruteForce({ count, dimensions, vectors }: Nodes, { k, minSimilarity }: NeighbourRequest): Edge[] {
   const row = (i: number) => [...vectors.subarray(i * dimensions, (i + 1) * dimensions)]
   const rows = Array.from({ length: count }, (_, i) => row(i))
   const lengths = rows.map((one) => Math.sqrt(one.reduce((sum, value) => sum + value * value, 0)))
@@ -40,10 +40,10 @@ function bruteForce({ count, dimensions, vectors }: Nodes, { k, minSimilarity }:
   )
 }
 
-async function edgesOf(nodes: Nodes, wanted: Wanted, kernel?: ScoreKernel) {
+async function edgesOf(nodes: Nodes, requested: NeighbourRequest, kernel?: ScoreKernel) {
   const squares = squaresOf(nodes)
   const own = kernel ?? (await openKernel(unitVectors(nodes, squares), nodes.dimensions, 1))
-  const neighbours = new ExactNeighbours(nodes, squares, own, wanted)
+  const neighbours = new ExactNeighbours(nodes, squares, own, requested)
   const edges: Edge[] = []
   for await (const { start, counts, targets, similarities } of neighbours.blocks()) {
     let at = 0
@@ -57,8 +57,8 @@ async function edgesOf(nodes: Nodes, wanted: Wanted, kernel?: ScoreKernel) {
 }
 
 /**
- * Both sum in another order, so similarities may differ in the last bits, and only among those may the order differ:
- * what must be equal is every similarity by rank, and every similarity of an edge to what its two vectors have.
+ * Both sides sum in another order, so similarities may differ in the last bits, and with them the order of equal ones.
+ * Every similarity must match by rank, and every edge must have the similarity of its two vectors.
  */
 function assertSame(actual: readonly Edge[], expected: readonly Edge[], tolerance = 1e-12): void {
   assert.equal(actual.length, expected.length)
@@ -95,31 +95,31 @@ function planted(count: number, dimensions: number, copiesFrom: number, seed: nu
   return { count, dimensions, vectors }
 }
 
-/** A kernel in plain JavaScript whose every score is off by as much as the proof allows for, up or down. */
+/** A kernel in plain JavaScript with the largest error that the proof allows in every score, up or down. */
 function wrongKernel(nodes: Nodes, seed: number): ScoreKernel {
   const { count, dimensions } = nodes
   const unit = unitVectors(nodes, squaresOf(nodes))
   const next = chance(seed)
   const error = scoreErrorMax(dimensions) * 0.9
   const rowScores = (row: number): Float32Array =>
-    Float32Array.from({ length: count }, (_, place) => {
+    Float32Array.from({ length: count }, (_, position) => {
       let sum = 0
-      for (let at = 0; at < dimensions; at++) sum += unit[row * dimensions + at]! * unit[place * dimensions + at]!
+      for (let at = 0; at < dimensions; at++) sum += unit[row * dimensions + at]! * unit[position * dimensions + at]!
       return sum + (next() < 0.5 ? -error : error)
     })
   return {
     async nearest(start, rows, keep) {
       const best = new Float32Array(rows * keep)
-      const places = new Int32Array(rows * keep)
+      const positions = new Int32Array(rows * keep)
       for (let i = 0; i < rows; i++) {
         const scores = rowScores(start + i)
         const order = Array.from(scores.keys()).sort((a, b) => scores[b]! - scores[a]!)
         for (let j = 0; j < keep; j++) {
-          places[i * keep + j] = order[j]!
+          positions[i * keep + j] = order[j]!
           best[i * keep + j] = scores[order[j]!]!
         }
       }
-      return { best, places }
+      return { best, positions }
     },
     async scores(rows) {
       const all = new Float32Array(rows.length * count)
@@ -132,11 +132,11 @@ function wrongKernel(nodes: Nodes, seed: number): ScoreKernel {
 suite('the exact neighbours of every node', () => {
   test('2,000 nodes with 400 planted copies: every edge as by brute force', async () => {
     const nodes = planted(2000, 48, 1600, 7)
-    const wanted = { k: 30, minSimilarity: null }
-    const { edges, redone } = await edgesOf(nodes, wanted)
-    assertSame(edges, bruteForce(nodes, wanted))
+    const requested = { k: 30, minSimilarity: null }
+    const { edges, redone } = await edgesOf(nodes, requested)
+    assertSame(edges, bruteForce(nodes, requested))
     assertOrdered(edges)
-    // 133 copies of one vector do not fit into 39 candidates: those rows cannot be proven and must be done again.
+    // 133 copies of one vector do not fit into 39 candidates, so those rows cannot be proven and are recomputed.
     assert.ok(redone >= 400, `${redone} rows were done again`)
     const copies = edges.filter(({ source, similarity }) => source === 0 && similarity === 1)
     assert.equal(copies.length, 30)
@@ -146,9 +146,9 @@ suite('the exact neighbours of every node', () => {
     const nodes = planted(1500, 64, 1400, 11)
     const squares = squaresOf(nodes)
     const unit = unitVectors(nodes, squares)
-    const wanted = { k: 10, minSimilarity: null }
+    const requested = { k: 10, minSimilarity: null }
     const [one, two] = await Promise.all(
-      [1, 2].map(async (threads) => edgesOf(nodes, wanted, await openKernel(unit, nodes.dimensions, threads))),
+      [1, 2].map(async (threads) => edgesOf(nodes, requested, await openKernel(unit, nodes.dimensions, threads))),
     )
     assert.deepEqual(one!.edges, two!.edges)
   })
@@ -175,13 +175,13 @@ suite('the exact neighbours of every node', () => {
         }),
         async ({ count, dimensions, k, copies, minSimilarity, seed }) => {
           const nodes = planted(count, dimensions, Math.max(3, count - copies), seed)
-          const wanted = { k, minSimilarity }
-          const right = await edgesOf(nodes, wanted)
-          const wrong = await edgesOf(nodes, wanted, wrongKernel(nodes, seed))
+          const requested = { k, minSimilarity }
+          const right = await edgesOf(nodes, requested)
+          const wrong = await edgesOf(nodes, requested, wrongKernel(nodes, seed))
           assert.deepEqual(wrong.edges, right.edges)
           assertOrdered(right.edges)
-          // Brute force sums in another order: at the threshold itself the two may differ by a last bit.
-          if (minSimilarity === null) assertSame(right.edges, bruteForce(nodes, wanted))
+          // Brute force sums in another order, so at the threshold itself the two may differ by a last bit.
+          if (minSimilarity === null) assertSame(right.edges, bruteForce(nodes, requested))
         },
       ),
       { numRuns: 60 },

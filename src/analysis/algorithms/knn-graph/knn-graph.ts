@@ -1,6 +1,16 @@
+import { Type } from 'typebox'
 import type { Algorithm } from '../../algorithm.ts'
 import { edgeColumns } from './edge-table.ts'
 import type { GraphParameters } from './write-graph.ts'
+
+const parameters = {
+  k: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 100, default: 30, description: 'The maximum number of neighbours per chunk.' }),
+  ),
+  min_similarity: Type.Optional(
+    Type.Number({ minimum: -1, maximum: 1, description: 'Leave out edges with a lower cosine similarity.' }),
+  ),
+}
 
 const artifacts = {
   edges: {
@@ -13,10 +23,11 @@ const artifacts = {
 
 export const knnGraph: Algorithm<GraphParameters, typeof artifacts> = {
   description: 'the nearest neighbours of every chunk by exact cosine similarity',
+  parameters,
   needsVectors: true,
   reads: [],
   needs: () => [['body']],
   artifacts,
-  // Loaded where it runs, because a native runtime comes with it.
+  // Loaded only in the process that executes it, because it brings a native runtime.
   execute: async (...work) => (await import('./write-graph.ts')).writeGraph(...work),
 }

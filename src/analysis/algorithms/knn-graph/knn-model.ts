@@ -1,10 +1,10 @@
 /**
- * The two tiny ONNX graphs that do the arithmetic, written out by hand so that no model file has to be kept in step.
+ * The two tiny ONNX graphs that do the arithmetic, encoded by hand so that no model file has to be kept in step.
  *
- *   nearest   rows [m, d], all [n, d], keep [1]  ->  scores [m, keep] descending, places [m, keep] (int32)
+ *   nearest   rows [m, d], all [n, d], keep [1]  ->  scores [m, keep] descending, positions [m, keep] (int32)
  *   scores    rows [m, d], all [n, d]            ->  scores [m, n]
  *
- * A graph is a protobuf message (onnx.proto); the field numbers below are its own.
+ * A graph is a protobuf message (onnx.proto), and the field numbers below are from there.
  */
 const encoder = new TextEncoder()
 
@@ -101,12 +101,12 @@ export const nearestModel = (): Uint8Array =>
       {
         operator: 'TopK',
         inputs: ['scores', 'keep'],
-        outputs: ['best', 'places64'],
+        outputs: ['best', 'positions64'],
         attributes: { axis: 1, largest: 1, sorted: 1 },
       },
-      // As 64-bit numbers they would come as bigints.
-      { operator: 'Cast', inputs: ['places64'], outputs: ['places'], attributes: { to: elementTypes.int32 } },
+      // 64-bit numbers would arrive as bigints.
+      { operator: 'Cast', inputs: ['positions64'], outputs: ['positions'], attributes: { to: elementTypes.int32 } },
     ],
     [rows, all, value('keep', 'int64', [1])],
-    [value('best', 'float', ['m', 'k']), value('places', 'int32', ['m', 'k'])],
+    [value('best', 'float', ['m', 'k']), value('positions', 'int32', ['m', 'k'])],
   )

@@ -1,10 +1,10 @@
 import { env, InferenceSession, Tensor } from 'onnxruntime-node'
 import { nearestModel, scoresModel } from './knn-model.ts'
 
-/** 32-bit scores of rows against all rows. Fast, and off by no more than `exact-neighbours.ts` reckons with. */
+/** 32-bit scores of rows against all rows. Fast; `exact-neighbours.ts` has the error bound. */
 export interface ScoreKernel {
-  /** Of each row in a stretch, the `keep` highest scores, descending, and whose they are. */
-  nearest(start: number, count: number, keep: number): Promise<{ best: Float32Array; places: Int32Array }>
+  /** The `keep` highest scores of each row in a range, descending, with their positions. */
+  nearest(start: number, count: number, keep: number): Promise<{ best: Float32Array; positions: Int32Array }>
   /** All scores of some rows, row by row. */
   scores(rows: readonly number[]): Promise<Float32Array>
 }
@@ -32,7 +32,7 @@ export async function openKernel(vectors: Float32Array, dimensions: number, thre
         all,
         keep: new Tensor('int64', BigInt64Array.of(BigInt(keep)), [1]),
       })
-      return { best: found.best!.data as Float32Array, places: found.places!.data as Int32Array }
+      return { best: found.best!.data as Float32Array, positions: found.positions!.data as Int32Array }
     },
     async scores(rows) {
       const gathered = new Float32Array(rows.length * dimensions)

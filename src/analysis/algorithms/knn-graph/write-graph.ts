@@ -10,7 +10,9 @@ export type GraphParameters = {
   readonly min_similarity: number | null
 }
 
-/** The graph of all nodes, by source in the order of ids and then by rank. Tells how many rows had to be done again. */
+/**
+ * Writes the graph of all nodes, by source in id order and then by rank. Returns how many rows had to be recomputed.
+ */
 export async function writeGraph(
   input: AlgorithmInput,
   { k, min_similarity: minSimilarity }: GraphParameters,
@@ -34,7 +36,7 @@ export async function writeGraph(
   return { redone: neighbours.redone }
 }
 
-/** A vector of length 0, or of no length at all, has no direction and so no neighbours, and is nobody's. */
+/** A vector of zeros, or a missing one, has no direction. It has no neighbours and is a neighbour of none. */
 async function nodesOf({ rowsMax, dimensions, portions }: AlgorithmInput): Promise<{ ids: NodeIds; nodes: Nodes }> {
   const ids = { chunkIds: [] as string[], documentIds: [] as string[], versionIds: [] as string[] }
   const vectors = new Float32Array(rowsMax * dimensions)

@@ -1,10 +1,10 @@
 import { DatabaseSync } from 'node:sqlite'
 import { asDamage, checkedBytes, DamagedFile } from './damage.ts'
 
-/** Of a file as memory: the most that SQLite takes. */
+/** The largest part of a file that SQLite maps into memory. */
 export const mapBytesMax = 2 ** 31 - 65_536
 
-/** A blob's pieces have the numbers from this many times its own on. */
+/** The pieces of a blob are numbered from its own number times this. */
 export const piecesMax = 4096
 
 export interface BlobRow {
@@ -12,7 +12,7 @@ export interface BlobRow {
   readonly bytes: number
 }
 
-/** A connection of its own for all that is read when an index is loaded: a thread each may have one. */
+/** A separate connection for reading the index at the start: each thread may have one. */
 export class BlobReader implements Disposable {
   readonly #path: string
   readonly #db: DatabaseSync
@@ -20,7 +20,7 @@ export class BlobReader implements Disposable {
   constructor(path: string) {
     this.#path = path
     this.#db = new DatabaseSync(path, { readOnly: true })
-    // As memory: there is one copy less to be made.
+    // Mapping the file saves one copy.
     this.#db.exec(`pragma mmap_size = ${mapBytesMax}`)
   }
 
@@ -33,7 +33,8 @@ export class BlobReader implements Disposable {
         if (at + piece.length > into.length) throw new DamagedFile(`blob ${blob} is too long`)
         into.set(piece, at)
         at += piece.length
-        // Given back at once: a thread that has loaded its index has no reason to collect garbage, and would keep it.
+        // Released at once: a thread that has loaded its index has no reason to collect garbage, and would keep the
+        // memory.
         piece.buffer.transfer(0)
       }
       if (at !== bytes || at !== into.length) throw new DamagedFile(`blob ${blob} is cut short`)

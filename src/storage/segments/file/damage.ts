@@ -1,12 +1,15 @@
 import { crc32 } from 'node:zlib'
 import { isMachineTrouble } from '../../full-disk.ts'
 
-/** What is in the file does not add up: the writer reports it as "needs rebuild". */
+/** The content of the file is inconsistent: the writer reports "needs rebuild". */
 export class DamagedFile extends Error {}
 
 export const vectorDamage = 'a vector is missing or damaged'
 
-/** What reading failed of. A full disk and the like are no damage: those errors are given back as they are. */
+/**
+ * Converts the cause of a read error. A full disk and similar faults are not damage: those errors are returned
+ * unchanged.
+ */
 export function asDamage(error: unknown, path: string): unknown {
   if (error instanceof DamagedFile || isMachineTrouble(error, path)) return error
   return new DamagedFile(error instanceof Error ? error.message : String(error))

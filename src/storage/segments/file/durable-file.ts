@@ -5,35 +5,35 @@ import { type BlobRow, mapBytesMax, piecesMax } from './blob-reader.ts'
 import { asDamage, checkedBytes, checkedJson, DamagedFile } from './damage.ts'
 
 /**
- * The durable form: one SQLite file (WAL, synchronous FULL) that the writer alone changes. It is derived: deleting it
- * loses nothing but time. Everything in it is under a checksum, and whatever does not add up throws `DamagedFile`.
+ * The durable form of the index: one SQLite file (WAL, synchronous FULL) that only the writer changes. It is derived:
+ * deleting it costs nothing but time. Everything in it has a checksum, and any inconsistency throws `DamagedFile`.
  *
- * Large things (segment images, vector columns) are blobs in pieces, read by `blob-reader.ts`. They are written ahead in small
- * transactions, so that a merge does not hold up a batch; they count only from the moment a `segment` row names their
- * blob. Blobs that no row names are what a crash left behind, and are removed when the file is opened.
+ * Large values (segment data, vector columns) are blobs in pieces, which `blob-reader.ts` reads. They are written in
+ * advance, in small transactions, so that a merge does not delay a batch; they count only when a `segment` row names
+ * their blob. A blob that no row names is left over from a crash, and is removed when the file is opened.
  */
 export interface FileState {
-  /** The rules by which the terms were made; other rules need a rebuild. */
+  /** The rules of text analysis that made the terms; other rules need a rebuild. */
   analysis: string
-  /** Position of the change feed. */
+  /** The position in the change feed. */
   position: number
   nextKey: number
   nextBlob: number
   nextSegment: number
-  /** Order-independent digests of the two tables of bare numbers. */
+  /** Order-independent digests of the two tables that hold only numbers. */
   deaths: string
   lateVectors: string
-  /** The same of which rows `class`, `profile` and `segment` have; absent in a file from before that was kept. */
+  /** The same for the rows of `class`, `profile` and `segment`; absent in an older file. */
   rows?: string
-  /** What was retired up to this position has left no byte; absent where nothing was ever purged. */
+  /** Data retired up to this position has left no trace; absent before the first purge. */
   purgedThrough?: number
-  /** What was deleted was always overwritten; absent in a file from before that was so. */
+  /** Deleted data was always overwritten; absent in an older file. */
   overwritten?: true
 }
 
 export interface SegmentRow {
   readonly id: number
-  /** Small ones, one a batch, are put together when the file is opened. */
+  /** Small segments, one for each batch, are joined when the file is opened. */
   readonly sealed: boolean
   readonly chunks: number
   readonly image: BlobRow
@@ -42,17 +42,16 @@ export interface SegmentRow {
 
 const fileFormat = 6
 
-/** How long cutting the log waits for threads that read a vector. */
+/** How long truncating the log waits for threads that read a vector. */
 const lockWaitUsualMs = 2000
 
 /**
- * Small enough that the C library of a server uses the memory of one again for the next, see bin/tidemark.js: what is larger
- * comes from the system each time, page by page. Of pieces of 4 MB, as earlier versions wrote them, that is half of the time.
+ * Small enough for the C library to reuse the memory of one piece for the next. Earlier versions wrote pieces of 4 MB.
  */
 const pieceBytes = 480 * 1024
 const piecesOfStep = 8
 
-/** A profile's vectors by the chunk's vector key: one number, so that a row is found without an index. */
+/** The row id of a chunk's vector in a profile: a single number, so that a row is found without an index. */
 export const vectorId = (profile: number, vectorKey: number): number => profile * 2 ** 32 + vectorKey
 
 const schema = `
@@ -96,7 +95,7 @@ export class DurableFile {
     return ['', '-wal'].reduce((sum, end) => sum + (statSync(this.path + end, { throwIfNoEntry: false })?.size ?? 0), 0)
   }
 
-  /** All or nothing. The state row is written with every transaction. */
+  /** Applies all changes or none. Every transaction also writes the state row. */
   transaction(change: () => void): void {
     const before = { ...this.state }
     this.#run('begin immediate')
@@ -148,7 +147,7 @@ export class DurableFile {
     }
   }
 
-  /** In order. */
+  /** The blocks of terms in order. */
   termBlocks(): { readonly first: number; readonly count: number }[] {
     const rows = this.#db.prepare('select first, count from term order by first').all()
     return rows.map((row) => ({ first: Number(row.first), count: Number(row.count) }))
@@ -162,7 +161,7 @@ export class DurableFile {
     return this.state.nextBlob++
   }
 
-  /** Each step writes some megabytes inside a transaction of the caller's. */
+  /** Each step writes some megabytes inside a transaction of the caller. */
   *writeBlob(blob: number, data: Uint8Array): Generator<void> {
     const pieces = Math.ceil(data.length / pieceBytes)
     if (pieces > piecesMax) throw new RangeError('blob over 1.8 GB')
@@ -173,7 +172,7 @@ export class DurableFile {
     }
   }
 
-  /** Some megabytes a call, inside the caller's transaction; false when there was nothing left. */
+  /** Removes some megabytes at each call, inside the caller's transaction; returns false when nothing is left. */
   removePieces(blob: number): boolean {
     const sql = `delete from piece where id in (select id from piece where id between ? and ? limit ${piecesOfStep})`
     return this.#run(sql, blob * piecesMax, blob * piecesMax + piecesMax - 1) > 0
@@ -228,7 +227,10 @@ export class DurableFile {
     this.#db.exec('pragma wal_checkpoint(truncate)')
   }
 
-  /** What was deleted is nowhere in the file nor in its log. `through` is where the index stood when it was retired. */
+  /**
+   * Makes sure that deleted data is neither in the file nor in its log. `through` is the position of the index when the
+   * data was retired.
+   */
   forgetDeleted(through: number): void {
     if (this.state.overwritten !== true) this.#db.exec('vacuum')
     this.transaction(() => {
@@ -236,7 +238,7 @@ export class DurableFile {
       this.state.purgedThrough = through
     })
     const row = this.#db.prepare('pragma wal_checkpoint(truncate)').get()
-    if (row?.busy !== 0) throw new Error('the log of the index is being read: it is cut later')
+    if (row?.busy !== 0) throw new Error('the log of the index is being read: it is truncated later')
   }
 
   close(): void {
@@ -252,7 +254,10 @@ export class DurableFile {
     this.state.rows = turned(this.state.rows!, rowNumber(table, id))
   }
 
-  /** A row has a checksum, but one that is gone is missed by nobody: the documents of a segment would be, by those who search. */
+  /**
+   * Every row has a checksum of its own, but that cannot reveal a missing row, and searches would miss the documents of
+   * a missing segment.
+   */
   #checkedRows(): string {
     const numbers = jsonTables.flatMap((table) =>
       this.#db
@@ -299,21 +304,24 @@ export class DurableFile {
   }
 }
 
-/** A reader's own connection: the floats of single vectors, nothing else. */
+/** The connection of a reader. It only reads the floats of single vectors. */
 export class VectorReader {
   readonly #db: DatabaseSync
   readonly #read: StatementSync
 
   constructor(path: string) {
     this.#db = new DatabaseSync(path, { readOnly: true })
-    // Room for the inner pages over a few million vectors; with less, each read fetches one again. With the file as memory a
-    // vector is read in place, where otherwise the page around it, ten times as long, would be asked of the system and copied.
+    // Room for the inner pages above a few million vectors; with less, each read fetches one again. A mapped file reads
+    // a vector in place; otherwise each read would copy the whole page, ten times as long.
     this.#db.exec(`pragma cache_size = -4096; pragma mmap_size = ${mapBytesMax}`)
     this.#read = this.#db.prepare('select data from vector where id = ?')
     this.#read.setReturnArrays(true)
   }
 
-  /** One for each id, `null` when it is gone or damaged. One transaction: to begin one takes as long as to read. */
+  /**
+   * Returns one vector for each id, `null` if it is missing or damaged. Uses one transaction, because starting one
+   * takes as long as reading.
+   */
   read(ids: readonly number[]): (Float32Array | null)[] {
     this.#db.exec('begin')
     try {
@@ -333,7 +341,7 @@ const emptyDigest = '0:0'
 
 const rowNumber = (table: JsonTable, id: number): number => jsonTables.indexOf(table) * 2 ** 32 + id
 
-/** Exclusive-or of the mixed numbers: adding one and taking it away are the same turn. */
+/** Combines mixed numbers by exclusive or: adding and removing a number is the same operation. */
 function turned(digest: string, id: number): string {
   const [low, high] = digest.split(':').map(Number) as [number, number]
   const mixedLow = Math.imul((id >>> 0) ^ 0x9e3779b9, 0x85ebca6b) >>> 0

@@ -1,30 +1,36 @@
 import { randomUUID } from 'node:crypto'
-import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { indexFile, indexGenerationOf, nextIndexFile, servedIndexFile } from '../../../data-folder.ts'
-import { giveToOwner } from '../../../give-to-owner.ts'
-import { refuseOpenIndex } from './index-lock.ts'
+import { indexFile, indexGenerationOf, nextIndexFile, servedIndexFile } from '../../../platform/data-folder.ts'
+import { giveToOwner } from '../../../platform/folders.ts'
+import { readRegularText } from '../../../platform/regular-file.ts'
+import { isOpenElsewhere, refuseOpenIndex } from './index-lock.ts'
 
 /**
- * Which file of the data folder holds the search index. A rebuild writes the next generation beside the one that is
- * served, so that searches go on meanwhile and a rebuild that was stopped can go on later. Two pointers name them:
+ * Decides which file of the data folder holds the search index. A rebuild writes the next generation beside the served
+ * one, so that searches go on meanwhile and a rebuild that was stopped can continue later. Two pointers name them:
  *
- *   search.current        JSON {generation, rules, instance}: the generation that is served, and its origin
- *   search.next           the same of the one that is being built; it is handed over by becoming search.current
- *   search-GENERATION.sqlite (and what SQLite keeps beside it)
+ *   search.current        JSON {generation, rules, instance}: the served generation, and its origin
+ *   search.next           the same for the generation that is being built; handing over renames it to search.current
+ *
+ * After an upgrade to other rules the server itself builds the next generation, and serves the part that is complete.
+ * Until all of it is, search.current stays as it is: the earlier version can be started again and continues from there.
+ *
+ *   search-GENERATION.sqlite (and SQLite's files beside it)
  */
 export interface IndexPointer {
   readonly generation: number
   readonly rules: string
-  /** Left out by earlier versions. */
+  /** Absent in files of earlier versions. */
   readonly instance?: string | null
 }
 
-/** What an index is made by and from. */
+/** The rules and the store that an index is made from. */
 export interface IndexOrigin {
-  /** Names the rules by which texts become terms. */
+  /** The version of the rules of text analysis. */
   readonly rules: string
-  /** Names the store: a position in another one says nothing. Null for a store that nothing was ever done to. */
+  /** Identifies the store: a position in another store means nothing. Null for a store that was never written to. */
   readonly instance: string | null
 }
 
@@ -39,12 +45,12 @@ const pointerFile = (dataDir: string, which: Pointing): string =>
 export const indexPath = (dataDir: string, generation: number): string => join(dataDir, indexFile(generation))
 
 /**
- * The pointer, or null where there is none, or none that makes sense. One that cannot be read at the moment is neither:
- * to begin a new index for it would throw the old one away.
+ * Returns the pointer, or null if there is none or it is invalid. Throws if the file cannot be read at the moment: a
+ * new index instead would discard the old one.
  */
 export async function readPointer(dataDir: string, which: Pointing = 'current'): Promise<IndexPointer | null> {
   try {
-    const pointer: unknown = JSON.parse(await readFile(pointerFile(dataDir, which), 'utf8'))
+    const pointer: unknown = JSON.parse(await readRegularText(pointerFile(dataDir, which)))
     const { generation, rules, instance } = (pointer ?? {}) as IndexPointer
     if (!Number.isSafeInteger(generation) || typeof rules !== 'string') return null
     return { generation, rules, ...(instance === undefined ? {} : { instance }) }
@@ -54,7 +60,10 @@ export async function readPointer(dataDir: string, which: Pointing = 'current'):
   }
 }
 
-/** Moved into place whole: a reader finds the old pointer or the new one, also where several processes write theirs. */
+/**
+ * Written to another file and renamed: a reader finds the whole old pointer or the whole new one, even if several
+ * processes write.
+ */
 export async function writePointer(dataDir: string, pointer: IndexPointer, which: Pointing = 'current'): Promise<void> {
   const path = pointerFile(dataDir, which)
   const written = `${path}.${randomUUID()}`
@@ -67,29 +76,52 @@ export async function writePointer(dataDir: string, pointer: IndexPointer, which
   }
 }
 
+export interface ServedGeneration {
+  readonly generation: number
+  /** The generation of the earlier version, which is kept until this one is complete. */
+  readonly kept: number | null
+}
+
+/** The pointer search.current, if it names an index of the same store with other rules. */
+export async function otherRulesPointer(dataDir: string, origin: IndexOrigin): Promise<IndexPointer | null> {
+  const pointer = await readPointer(dataDir)
+  if (pointer === null || isOfOrigin(pointer, origin) || !isOfOrigin({ ...pointer, rules: origin.rules }, origin))
+    return null
+  return existsSync(indexPath(dataDir, pointer.generation)) ? pointer : null
+}
+
+/** Finds the generation that `servedGeneration` would return, without creating one; null if there is none. */
+export async function servedPointer(dataDir: string, origin: IndexOrigin): Promise<IndexPointer | null> {
+  const isUpgrade = (await otherRulesPointer(dataDir, origin)) !== null
+  const pointer = await readPointer(dataDir, isUpgrade ? 'next' : 'current')
+  return pointer !== null && isOfOrigin(pointer, origin) ? pointer : null
+}
+
 /**
- * The generation to serve: a new, empty one where there is none yet or it is of another origin.
+ * The generation to serve: a new, empty one if there is none yet or it has another origin.
  *
- * A new one has a number that no file has, for what is in such a file may be of another origin. Files are looked at before
- * the pointer, and a process points at a generation before it makes its file: so of processes that start at once all come
- * to the same number, and the lock of that file lets one of them in.
+ * The new one gets a number that no file has, because such a file may have another origin. Files are listed before the
+ * pointer is read, and a process writes the pointer before it creates the file. So processes that start at the same
+ * time all choose the same number, and the lock of that file admits one of them.
  */
-export async function servedGeneration(dataDir: string, origin: IndexOrigin): Promise<number> {
+export async function servedGeneration(dataDir: string, origin: IndexOrigin): Promise<ServedGeneration> {
   const newest = await newestGeneration(dataDir)
   const served = await readPointer(dataDir)
   if (served !== null && isOfOrigin(served, origin)) {
     if (served.instance === undefined) await writePointer(dataDir, { ...served, ...origin })
-    return served.generation
+    return { generation: served.generation, kept: null }
   }
-  // Whoever serves the other one would lose it.
+  // The process that serves the other generation would lose it.
   if (served !== null) refuseOpenIndex(indexPath(dataDir, served.generation))
+  const before = await otherRulesPointer(dataDir, origin)
+  if (before !== null) return { generation: await nextGeneration(dataDir, origin), kept: before.generation }
   const generation = Math.max(newest, served?.generation ?? 0) + 1
   await writePointer(dataDir, { generation, ...origin })
   await rm(pointerFile(dataDir, 'next'), { force: true })
-  return generation
+  return { generation, kept: null }
 }
 
-/** The generation to build: the one that was begun and is of this origin, or else a new, empty one, numbered as above. */
+/** The generation to build: continues the one with this origin, or creates an empty one with a number as above. */
 export async function nextGeneration(dataDir: string, origin: IndexOrigin): Promise<number> {
   const newest = await newestGeneration(dataDir)
   const begun = await readPointer(dataDir, 'next')
@@ -101,34 +133,73 @@ export async function nextGeneration(dataDir: string, origin: IndexOrigin): Prom
 }
 
 /**
- * Where no index is served, a server may still have one open whose files were removed under it. A number that it had is
- * not given again: it would not take the new index for a newer one, and when it closed the old it would remove files of
- * the new by their names.
+ * If no index is served, a server may still have an open one whose files were removed. Its number is not used again:
+ * the server would not recognise the new index as newer, and closing the old one would remove files of the new one by
+ * name.
  */
 const afterAll = (): number => Math.floor(Date.now() / 1000)
 
-/** What was built is served from here on. */
+/** Makes the built generation the served one. */
 export async function serveNext(dataDir: string, generation: number): Promise<void> {
   if ((await readPointer(dataDir, 'next'))?.generation !== generation) {
-    throw new Error(
-      'another search index was begun while this one was built: it is not used; run tidemark reindex again',
-    )
+    throw new Error('another rebuild was started during this one, so this one is not used; run tidemark reindex again')
   }
   const files = (await generationFiles(dataDir)).filter((file) => file.generation === generation)
   await giveToOwner(dataDir, [...files.map(({ name }) => join(dataDir, name)), pointerFile(dataDir, 'next')])
   await rename(pointerFile(dataDir, 'next'), pointerFile(dataDir, 'current'))
 }
 
-/** The pointers first: without them, what is left of the files is nobody's. */
+/** The generation that replaces an earlier version is complete: makes it the served one. */
+export async function servePermanently(dataDir: string, generation: number, origin: IndexOrigin): Promise<void> {
+  await writePointer(dataDir, { generation, ...origin })
+  if ((await readPointer(dataDir, 'next'))?.generation === generation) {
+    await rm(pointerFile(dataDir, 'next'), { force: true })
+  }
+}
+
+/** Removes the pointers first: without them, leftover files are unused. */
 export async function removeIndex(dataDir: string): Promise<void> {
   for (const which of ['next', 'current'] as const) await rm(pointerFile(dataDir, which), { force: true })
   await removeGenerations(dataDir, Number.POSITIVE_INFINITY)
 }
 
-/** Deletes the files of every generation below the given one. */
-export async function removeGenerations(dataDir: string, below: number): Promise<void> {
+/**
+ * Removes every index of a folder whose process searches elsewhere. Rejects before it removes anything if another
+ * process has one open. Returns the number of removed files.
+ */
+export async function removeUnusedIndex(dataDir: string): Promise<number> {
+  const files = (await generationFiles(dataDir)).filter(({ isFile }) => isFile)
+  for (const generation of new Set(files.map((file) => file.generation))) {
+    refuseOpenIndex(indexPath(dataDir, generation))
+  }
+  await removeIndex(dataDir)
+  return files.length
+}
+
+/** Removes a rebuild that was stopped. Returns false if a process is working on it. */
+export async function removeStoppedRebuild(dataDir: string): Promise<boolean> {
+  const begun = await readPointer(dataDir, 'next')
+  if (begun === null) return true
+  if (isOpenElsewhere(indexPath(dataDir, begun.generation))) return false
+  // Without its pointer it cannot be handed over. A generation that was handed over just now has no pointer, and stays.
+  const claimed = `${pointerFile(dataDir, 'next')}.${randomUUID()}`
+  try {
+    await rename(pointerFile(dataDir, 'next'), claimed)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false
+    throw error
+  }
   for (const { name, generation, isFile } of await generationFiles(dataDir)) {
-    if (generation < below && isFile) await rm(join(dataDir, name), { force: true })
+    if (generation === begun.generation && isFile) await rm(join(dataDir, name), { force: true })
+  }
+  await rm(claimed)
+  return true
+}
+
+/** Deletes the files of every generation below the given one, except `kept`. */
+export async function removeGenerations(dataDir: string, below: number, kept: number | null = null): Promise<void> {
+  for (const { name, generation, isFile } of await generationFiles(dataDir)) {
+    if (generation < below && generation !== kept && isFile) await rm(join(dataDir, name), { force: true })
   }
 }
 

@@ -1,11 +1,11 @@
 import { accessSync, constants, existsSync } from 'node:fs'
-import { basename } from 'node:path'
+import { basename, dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { sqliteErrorKind } from '../../full-disk.ts'
 
 const sqliteBusy = 5
 
-/** Two processes on one file would undo each other's work. The lock goes with the process, however it ends. */
+/** Two processes on one file would undo each other's work. The lock ends with the process, however that ends. */
 export function lockIndex(path: string): DatabaseSync {
   refuseUnwritable(path)
   const db = new DatabaseSync(lockPath(path))
@@ -15,16 +15,42 @@ export function lockIndex(path: string): DatabaseSync {
   } catch (error) {
     db.close()
     if (sqliteErrorKind(error) !== sqliteBusy) throw error
-    throw new Error(`the index at ${path} is open in another process`)
+    throw new OpenElsewhereError(path)
   }
 }
 
-/** Throws where another process, or another part of this one, has the index open. */
+/** The name identifies the error after it has passed between threads. */
+class OpenElsewhereError extends Error {
+  override readonly name = 'OpenElsewhereError'
+
+  constructor(path: string) {
+    super(`${dirname(path)} is served by another process: stop it, or set TIDEMARK_DATA_DIR to a folder of its own`)
+  }
+}
+
+export const saysOpenElsewhere = (error: unknown): boolean =>
+  error instanceof Error && error.name === 'OpenElsewhereError'
+
+/** Whether another process, or another part of this one, has the index open. */
+export function isOpenElsewhere(path: string): boolean {
+  try {
+    refuseOpenIndex(path)
+    return false
+  } catch (error) {
+    if (saysOpenElsewhere(error)) return true
+    throw error
+  }
+}
+
+/** Throws if another process, or another part of this one, has the index open. */
 export function refuseOpenIndex(path: string): void {
   if (existsSync(lockPath(path))) lockIndex(path).close()
 }
 
-/** What it may not write SQLite opens for reading, without a word: the lock would keep nobody out, and no batch be kept. */
+/**
+ * SQLite silently opens a file for reading if it may not write: the lock would exclude nobody, and no batch would be
+ * stored.
+ */
 function refuseUnwritable(path: string): void {
   for (const file of [path, `${path}-wal`, `${path}-shm`, lockPath(path)].filter((one) => existsSync(one))) {
     try {

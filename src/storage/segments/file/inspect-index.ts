@@ -1,15 +1,18 @@
 import { existsSync, statSync } from 'node:fs'
 import { basename } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import type { Finding } from '../../../operator/examine.ts'
-import type { InspectedIndex } from '../../../search/index-home.ts'
+import type { InspectedIndex } from '../../../indexing/index-home.ts'
+import { type Finding, failure } from '../../../operator/examine.ts'
+import { refusePipe } from '../../full-disk.ts'
+import { adviceOtherThanRestore } from '../../sqlite-advice.ts'
 import type { SegmentRow } from './durable-file.ts'
-import { type IndexOrigin, indexPath, isOfOrigin, readPointer } from './index-files.ts'
+import { type IndexOrigin, indexPath, servedPointer } from './index-files.ts'
 
-/** How far the index in a data folder has come, read beside a server that may have it open. */
+/** The position of the index in a data folder, read while a server may have it open. */
 export async function readPosition(dataDir: string, origin: IndexOrigin): Promise<number | null> {
   const path = await servedPath(dataDir, origin)
   if (path === null) return null
+  refusePipe(path)
   const db = new DatabaseSync(path, { readOnly: true })
   try {
     return positionIn(db)
@@ -18,34 +21,44 @@ export async function readPosition(dataDir: string, origin: IndexOrigin): Promis
   }
 }
 
-/** How far the index in a data folder has come and what it takes, read beside a server that may have it open. */
+/** The position and the size of the index in a data folder, read while a server may have it open. */
 export async function inspectIndex(dataDir: string, origin: IndexOrigin): Promise<InspectedIndex | null> {
-  const path = await servedPath(dataDir, origin)
+  const path = await servedPath(dataDir, origin).catch((error: Error) => {
+    const advice = 'let this user read it, or remove it: the index is then rebuilt from the store'
+    throw new Error(`${error.message}; ${advice}`, { cause: error })
+  })
   if (path === null) return null
-  const bytes = [path, `${path}-wal`].reduce((sum, file) => sum + (existsSync(file) ? statSync(file).size : 0), 0)
-  const found = { bytes, findings: ownerFindings(dataDir, path) }
+  const found = { bytes: fileBytes(path), findings: ownerFindings(dataDir, path) }
   let db: DatabaseSync
   try {
+    refusePipe(path)
     db = new DatabaseSync(path, { readOnly: true })
   } catch (error) {
-    const unopened: Finding = { state: 'failure', about: cannotOpen(path, error), advice: `remove ${basename(path)}` }
-    return { ...found, position: 0, chunks: 0, findings: [unopened] }
+    return {
+      ...found,
+      position: 0,
+      chunks: 0,
+      findings: [failure(cannotOpen(path, error), `remove ${basename(path)}`)],
+    }
   }
   try {
-    // One moment of it: a server may write meanwhile.
+    // One transaction, because a server may write meanwhile.
     db.exec('begin')
     return { ...found, position: positionIn(db) ?? 0, chunks: chunksIn(db) }
   } catch {
-    // Damaged: the server notices by checksum and builds it anew, so everything counts as still to be indexed.
+    // The file is damaged: the server notices by checksum and rebuilds it, so everything counts as still to be indexed.
     return { ...found, position: 0, chunks: 0 }
   } finally {
     db.close()
   }
 }
 
+export const fileBytes = (path: string): number =>
+  [path, `${path}-wal`].reduce((sum, file) => sum + (existsSync(file) ? statSync(file).size : 0), 0)
+
 async function servedPath(dataDir: string, origin: IndexOrigin): Promise<string | null> {
-  const pointer = await readPointer(dataDir)
-  if (pointer === null || !isOfOrigin(pointer, origin)) return null
+  const pointer = await servedPointer(dataDir, origin)
+  if (pointer === null) return null
   const path = indexPath(dataDir, pointer.generation)
   return existsSync(path) ? path : null
 }
@@ -57,10 +70,13 @@ function positionIn(db: DatabaseSync): number | null {
   return typeof position === 'number' ? position : null
 }
 
-export const cannotOpen = (path: string, error: unknown): string =>
-  `the search index ${basename(path)} in the data folder cannot be opened: ${(error as Error).message}; once it is removed it is made anew from the store`
+export function cannotOpen(path: string, error: unknown): string {
+  const advice = adviceOtherThanRestore(error)
+  const otherwise = advice === null ? '' : `${advice}; otherwise `
+  return `the search index ${basename(path)} in the data folder cannot be opened: ${(error as Error).message}; ${otherwise}if you remove it, it is rebuilt from the store`
+}
 
-/** Whoever looks may be root, who can write anything; the server is mostly the user whose folder it is. */
+/** This process may be root, who can write anything; the server usually runs as the owner of the folder. */
 function ownerFindings(dataDir: string, path: string): readonly Finding[] {
   const owner = statSync(dataDir).uid
   const maker = statSync(path).uid
@@ -69,7 +85,7 @@ function ownerFindings(dataDir: string, path: string): readonly Finding[] {
   return [{ state: 'warning', about, advice: `chown ${owner} ${JSON.stringify(path)}*` }]
 }
 
-/** Of dead chunks the file has a number for as long as a segment holds them. */
+/** The file lists a deleted chunk for as long as a segment contains it. */
 function chunksIn(db: DatabaseSync): number {
   const rows = db.prepare('select data from segment').all() as { data: string }[]
   const held = rows.reduce((sum, { data }) => sum + (JSON.parse(data) as SegmentRow).chunks, 0)

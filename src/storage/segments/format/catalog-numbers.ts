@@ -1,7 +1,7 @@
 import type { CatalogColumns } from '../../../search/search-index.ts'
-import type { SegmentImage } from './segment-image.ts'
+import type { SegmentData } from './segment-data.ts'
 
-/** A document's catalog columns as a segment has them: values by their numbers in the dictionary, 0 and NaN for none. */
+/** A document's catalog columns in a segment: values as their numbers in the dictionary, 0 and NaN for none. */
 export interface CatalogNumbers {
   readonly score: number
   readonly author: number
@@ -10,7 +10,7 @@ export interface CatalogNumbers {
   readonly classifications: Uint32Array<ArrayBufferLike>
 }
 
-/** Each value once. What has no number, because a dictionary is full, is as if it were not there. */
+/** Each value once. A value without a number, because a dictionary is full, counts as absent. */
 export function numberColumns(columns: CatalogColumns, numberOf: (value: string) => number): CatalogNumbers {
   const numbers = (values: readonly string[]) =>
     Uint32Array.from(new Set(values), numberOf).filter((number) => number !== 0)
@@ -23,7 +23,7 @@ export function numberColumns(columns: CatalogColumns, numberOf: (value: string)
   }
 }
 
-export function catalogNumbersAt(image: SegmentImage, document: number): CatalogNumbers {
+export function catalogNumbersAt(image: SegmentData, document: number): CatalogNumbers {
   const at = (values: Uint32Array<ArrayBufferLike>, starts: Uint32Array<ArrayBufferLike>) =>
     values.subarray(starts[document]!, starts[document + 1]!)
   return {

@@ -1,4 +1,4 @@
-/** Of a number of 32 bits. */
+/** Counts the set bits of a 32-bit number. */
 export function countBits(word: number): number {
   const pairs = word - ((word >>> 1) & 0x55555555)
   const fours = (pairs & 0x33333333) + ((pairs >>> 2) & 0x33333333)

@@ -1,9 +1,9 @@
 import type { VersionColumns } from '../../../search/search-index.ts'
 
 /**
- * The filter columns of a chunk, all but the publication time, as one number: real content has few combinations of
+ * All filter columns of a chunk except the publication time, as one number. Real content has few combinations of
  * dataset, platform, language, region, content type, status and current-or-not, so a search decides once for each
- * combination and then looks one byte up for each posting.
+ * combination and then looks up one byte for each posting.
  */
 export interface FilterClass extends Omit<VersionColumns, 'publishedAt'> {
   readonly current: boolean

@@ -1,11 +1,11 @@
 import { catalogNumbersAt } from './catalog-numbers.ts'
 import { SegmentBuilder, type TermScratch } from './segment-builder.ts'
-import { compareDocumentIds, openImage, type SegmentImage } from './segment-image.ts'
+import { compareDocumentIds, openSegmentData, type SegmentData } from './segment-data.ts'
 import { bodyTokensAt, titleTokensAt } from './segment-tokens.ts'
 import { columnLayout, VectorColumn } from './vector-column.ts'
 
 export interface MergeSource {
-  readonly image: SegmentImage
+  readonly image: SegmentData
   readonly isAlive: (chunk: number) => boolean
   readonly columns: ReadonlyMap<number, VectorColumn>
 }
@@ -25,12 +25,15 @@ export interface MergedSegment {
 
 export const removedChunk = 0xffffffff
 
-/** One segment of what is alive in several. The sources may lie anywhere; nothing of them is changed. */
+/**
+ * Merges the chunks of several segments that are not deleted into one. The sources may lie in any memory and are not
+ * changed.
+ */
 export function mergeSegments(sources: readonly MergeSource[], scratch: TermScratch): MergedSegment {
   const documents: { source: number; document: number }[] = []
   sources.forEach(({ image, isAlive }, source) => {
     for (let document = 0; document < image.documents; document++) {
-      // A document lives and dies whole.
+      // All chunks of a document are deleted together.
       if (isAlive(image.documentFirstChunk[document]!)) documents.push({ source, document })
     }
   })
@@ -41,10 +44,10 @@ export function mergeSegments(sources: readonly MergeSource[], scratch: TermScra
   const moved = sources.map(({ image }) => new Uint32Array(image.chunks).fill(removedChunk))
   for (const { source, document } of documents) addDocument(builder, sources[source]!.image, document, moved[source]!)
   const image = builder.finish()
-  return { image, moved, columns: mergeColumns(sources, moved, openImage(image).chunks) }
+  return { image, moved, columns: mergeColumns(sources, moved, openSegmentData(image).chunks) }
 }
 
-function addDocument(builder: SegmentBuilder, image: SegmentImage, document: number, moved: Uint32Array): void {
+function addDocument(builder: SegmentBuilder, image: SegmentData, document: number, moved: Uint32Array): void {
   const { documentIds, documentIdStart: idStart } = image
   builder.addDocument(
     documentIds.subarray(idStart[document]!, idStart[document + 1]!),

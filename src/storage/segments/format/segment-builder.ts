@@ -1,13 +1,13 @@
 import type { CatalogNumbers } from './catalog-numbers.ts'
-import { PairSieveBuilder } from './pair-sieve.ts'
-import { exceptionCode, writeImage } from './segment-image.ts'
+import { PairFilterBuilder } from './pair-filter.ts'
+import { exceptionCode, writeSegmentData } from './segment-data.ts'
 import { storeTokens } from './segment-tokens.ts'
 import { longStep, stepShift, termMask } from './token-stream.ts'
 
 /**
- * Builds a segment image from documents that are given in the order of their ids, chunks in the order of theirs. New
- * text and merged segments take this same way: postings are made again from the token numbers (about 5 microseconds a
- * chunk of 55 tokens), which keeps one piece of code instead of two and drops dead chunks on the way.
+ * Builds segment data from documents in the order of their ids, with chunks in the order of theirs. New text and merges
+ * both use it: postings are built again from the token numbers (about 5 microseconds for a chunk of 55 tokens), which
+ * needs one piece of code instead of two and drops deleted chunks on the way.
  */
 export class SegmentBuilder {
   readonly #scratch: TermScratch
@@ -53,7 +53,7 @@ export class SegmentBuilder {
     this.#classifications.push(catalog.classifications)
   }
 
-  /** A version of the document added last. Returns its number, for `addChunk`. */
+  /** Adds a version of the last document. Returns its number, for `addChunk`. */
   addVersion(id: Uint8Array<ArrayBufferLike>, title: Uint32Array<ArrayBufferLike>, titleLength: number): number {
     this.#versionIds.push(id)
     this.#titleStart.push(this.#titleTokens.length)
@@ -66,12 +66,12 @@ export class SegmentBuilder {
   addChunk(chunk: {
     id: Uint8Array<ArrayBufferLike>
     version: number
-    /** The first of its version's text. */
+    /** Whether this is the first chunk of its version's text. */
     first: boolean
     classNumber: number
     key: number
     vectorKey: number
-    /** Positions of the body alone. */
+    /** The number of positions of the body alone. */
     length: number
     body: Uint32Array<ArrayBufferLike>
   }): void {
@@ -91,7 +91,7 @@ export class SegmentBuilder {
     this.#bodyStart.push(this.#bodyTokens.length)
     this.#titleStart.push(this.#titleTokens.length)
     this.#documentFirstChunk.push(this.chunks)
-    return writeImage({
+    return writeSegmentData({
       chunkDocument: Uint16Array.from(this.#chunkDocument.view()),
       chunkVersion: Uint16Array.from(this.#chunkVersion.view()),
       chunkClass: this.#chunkClass.view(),
@@ -132,7 +132,7 @@ export class SegmentBuilder {
       (sum, version) => sum + titleStart[version + 1]! - titleStart[version]!,
       this.#bodyTokens.length,
     )
-    const sieve = new PairSieveBuilder(this.chunks, terms)
+    const sieve = new PairFilterBuilder(this.chunks, terms)
     versionOf.forEach((version, chunk) => {
       sieve.add(chunk, this.#titleTokens.array, titleStart[version]!, titleStart[version + 1]!)
       sieve.add(chunk, this.#bodyTokens.array, bodyStart[chunk]!, bodyStart[chunk + 1]!)
@@ -140,7 +140,7 @@ export class SegmentBuilder {
     return sieve.slices
   }
 
-  /** Where memory runs out in the middle, the next build must not find the counts of this one. */
+  /** If memory runs out halfway, the next build must not find the counts of this one. */
   #wordsAndPostings() {
     try {
       return this.#countedPostings()
@@ -150,7 +150,10 @@ export class SegmentBuilder {
     }
   }
 
-  /** Counts, lays the lists out, fills them, and numbers the words by the list of terms: passes over the token numbers. */
+  /**
+   * Makes passes over the token numbers: counts, lays out the lists, fills them, and replaces term numbers by positions
+   * in the list of terms.
+   */
   #countedPostings() {
     const body = this.#bodyTokens.array
     const title = this.#titleTokens.array
@@ -229,7 +232,10 @@ export class SegmentBuilder {
   }
 }
 
-/** Two counters for every term number, all zero between two builds: kept by a thread, so a small build stays cheap. */
+/**
+ * Two counters for every term number, all zero between two builds. A thread keeps them, so that a small build stays
+ * cheap.
+ */
 export class TermScratch {
   frequency = new Uint32Array(1024)
   next = new Uint32Array(1024)
@@ -291,7 +297,7 @@ class Words {
   }
 }
 
-/** Lists of words one after the other, and where each starts. */
+/** Lists of words, concatenated, and the start of each. */
 class Lists {
   readonly words = new Words()
   readonly #starts = new Words()
@@ -301,7 +307,7 @@ class Lists {
     this.words.append(list)
   }
 
-  /** One more than there are lists. */
+  /** One more entry than there are lists. */
   starts(): Uint32Array {
     const starts = new Uint32Array(this.#starts.length + 1)
     starts.set(this.#starts.view())
@@ -310,7 +316,7 @@ class Lists {
   }
 }
 
-/** Texts one after the other, and where each starts. */
+/** Texts, concatenated, and the start of each. */
 class Texts {
   #bytes = new Uint8Array(1024)
   #used = 0
@@ -331,7 +337,7 @@ class Texts {
     return this.#bytes.subarray(0, this.#used)
   }
 
-  /** One more than there are texts. */
+  /** One more entry than there are texts. */
   starts(): Uint32Array {
     const starts = new Uint32Array(this.#starts.length + 1)
     starts.set(this.#starts.view())

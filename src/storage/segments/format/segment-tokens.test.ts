@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { noCatalog } from '../../../../test/support/plain-columns.ts'
 import { mergeSegments } from './merge-segments.ts'
 import { SegmentBuilder, TermScratch } from './segment-builder.ts'
-import { openImage, type SegmentImage } from './segment-image.ts'
+import { openSegmentData, type SegmentData } from './segment-data.ts'
 import { bodyTokensAt, eachToken, storeTokens, titleTokensAt } from './segment-tokens.ts'
 import { encodeTokens } from './token-stream.ts'
 
@@ -14,7 +14,7 @@ interface Field {
 }
 
 const fieldOf = (step: fc.Arbitrary<number>): fc.Arbitrary<Field> =>
-  // Beyond what 21 bits hold too: a segment counts its own terms.
+  // Numbers beyond 21 bits too: a segment numbers its own terms.
   fc.array(fc.tuple(fc.integer({ min: 1, max: 2 ** 25 - 1 }), step), { maxLength: 12 }).map((words) => {
     let position = -1
     const positions = words.map(([, one]) => (position += one))
@@ -28,8 +28,8 @@ const chunksOf = (field: fc.Arbitrary<Field>) =>
 
 const encoded = ({ terms, positions }: Field): Uint32Array => encodeTokens(terms, positions, (term) => term)
 
-/** One document a chunk. */
-function imageOf(chunks: readonly { title: Field; body: Field }[], scratch: TermScratch): SegmentImage {
+/** Each chunk is a document of its own. */
+function imageOf(chunks: readonly { title: Field; body: Field }[], scratch: TermScratch): SegmentData {
   const builder = new SegmentBuilder(scratch)
   chunks.forEach(({ title, body }, i) => {
     const id = Uint8Array.of(i)
@@ -38,10 +38,10 @@ function imageOf(chunks: readonly { title: Field; body: Field }[], scratch: Term
     const key = i + 1
     builder.addChunk({ id, version, first: true, classNumber: 0, key, vectorKey: key, length: 1, body: encoded(body) })
   })
-  return openImage(builder.finish())
+  return openSegmentData(builder.finish())
 }
 
-/** Terms and the steps before them; a long one is told as 7, whatever its length. */
+/** Terms and the steps before them; any long step is shown as 7. */
 const tokensIn = ({ terms, positions }: Field) =>
   terms.map((term, i) => [term, Math.min(7, positions[i]! - (positions[i - 1] ?? -1))])
 
@@ -53,7 +53,7 @@ for (const [name, steps] of Object.entries({ near, 'near and far': fc.oneof(near
       fc.property(chunksOf(fieldOf(steps)), (chunks) => {
         const built = imageOf(chunks, scratch)
         const source = { image: built, isAlive: () => true, columns: new Map() }
-        for (const image of [built, openImage(mergeSegments([source], scratch).image)]) {
+        for (const image of [built, openSegmentData(mergeSegments([source], scratch).image)]) {
           chunks.forEach(({ title, body }, i) => {
             assert.deepEqual([...titleTokensAt(image, i)], [...encoded(title)])
             assert.deepEqual([...bodyTokensAt(image, i)], [...encoded(body)])
@@ -98,6 +98,6 @@ test('a segment with four bytes a word is what the format before this one was, a
   for (const format of [3, 6]) {
     const other = image(0)
     new Uint32Array(other.buffer)[1] = format
-    assert.throws(() => openImage(other), /not a segment image of this format/)
+    assert.throws(() => openSegmentData(other), /not segment data of this format/)
   }
 })

@@ -1,12 +1,11 @@
-import { findTerm, type SegmentImage, type TokenBytes } from './segment-image.ts'
+import { findTerm, type SegmentData, type TokenBytes } from './segment-data.ts'
 import { longStep, stepShift, termMask } from './token-stream.ts'
 
 /**
- * The words of titles and bodies as a segment keeps them. Three bytes each: three bits of step, and 21 of the place that the
- * term has in the segment's own list, which stays short however many terms the dictionary has. A segment with a place or a
- * long step beyond that has the 32-bit words of `token-stream.ts` as they are, as all of them did before format 5.
- *
- * Three bytes instead of four are 55 MB less for a million chunks of 55 words.
+ * The words of titles and bodies as a segment stores them. Each takes three bytes: three bits of step, and 21 bits for
+ * the position of the term in the segment's own list, which stays short for a dictionary of any size. A segment with a
+ * larger position or a long step stores the 32-bit words of `token-stream.ts` unchanged, as every segment did before
+ * format 5.
  */
 const narrowBytes = 3
 const wideBytes = 4
@@ -22,7 +21,7 @@ export interface StoredTokens {
   readonly titleTokens: Bytes
 }
 
-/** `places` has a place for each term that there is in the two; `terms` is how many those are. */
+/** `places` has the list position of each term that occurs in the two fields; `terms` is the number of these terms. */
 export function storeTokens(body: Words, title: Words, places: Words, terms: number): StoredTokens {
   if (terms <= narrowMask + 1) {
     const bodyTokens = pack(body, places)
@@ -34,7 +33,7 @@ export function storeTokens(body: Words, title: Words, places: Words, terms: num
 
 const bytesOf = (words: Words): Bytes => new Uint8Array(words.buffer, words.byteOffset, words.byteLength)
 
-/** Null when a long step does not fit. */
+/** Null if a long step does not fit. */
 function pack(tokens: Words, places: Words): Bytes | null {
   const packed = new Uint8Array(tokens.length * narrowBytes)
   const put = (i: number, word: number) => {
@@ -58,17 +57,17 @@ function wordAt(packed: Bytes, i: number): number {
   return packed[at]! | (packed[at + 1]! << 8) | (packed[at + 2]! << 16)
 }
 
-/** In the form of `token-stream.ts`. */
-export function bodyTokensAt(image: SegmentImage, chunk: number): Words {
+/** The words of a body, in the form of `token-stream.ts`. */
+export function bodyTokensAt(image: SegmentData, chunk: number): Words {
   return tokensBetween(image, image.bodyTokens, image.bodyStart[chunk]!, image.bodyStart[chunk + 1]!)
 }
 
-/** The same of a version's title. */
-export function titleTokensAt(image: SegmentImage, version: number): Words {
+/** The words of a version's title, in the same form. */
+export function titleTokensAt(image: SegmentData, version: number): Words {
   return tokensBetween(image, image.titleTokens, image.titleStart[version]!, image.titleStart[version + 1]!)
 }
 
-function tokensBetween({ tokenBytes, term }: SegmentImage, stored: Bytes, from: number, to: number): Words {
+function tokensBetween({ tokenBytes, term }: SegmentData, stored: Bytes, from: number, to: number): Words {
   if (tokenBytes === wideBytes) return new Uint32Array(stored.buffer, stored.byteOffset + from * wideBytes, to - from)
   const tokens = new Uint32Array(to - from)
   for (let i = from; i < to; i++) {
@@ -80,15 +79,20 @@ function tokensBetween({ tokenBytes, term }: SegmentImage, stored: Bytes, from: 
   return tokens
 }
 
-/** How a kernel meets the term in the words of the segment, where the step is in the upper three of 32 bits; -1 when it does not. */
-export function tokenNumber(image: SegmentImage, term: number): number {
+/**
+ * The term as a kernel finds it in the words of the segment, with the step in the upper three of 32 bits; -1 if it does
+ * not occur.
+ */
+export function tokenNumber(image: SegmentData, term: number): number {
   if (image.tokenBytes === wideBytes) return term
   const place = findTerm(image, term)
   return place < 0 ? -1 : place << (stepShift - narrowShift)
 }
 
-/** Every term of the titles and bodies with its step, nothing copied: there are some fifty million to a million chunks. */
-export function eachToken(image: SegmentImage, see: (term: number, step: number) => void): void {
+/**
+ * Visits every term of the titles and bodies with its step, without copying: a million chunks have some fifty million.
+ */
+export function eachToken(image: SegmentData, see: (term: number, step: number) => void): void {
   for (const stored of [image.titleTokens, image.bodyTokens]) {
     if (image.tokenBytes === wideBytes) {
       const tokens = new Uint32Array(stored.buffer, stored.byteOffset, stored.length / wideBytes)

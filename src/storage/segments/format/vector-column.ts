@@ -1,21 +1,23 @@
 /**
- * The vectors of one profile in one segment, in coarse form: sign bits, and bytes with a scale for each vector. The
- * floats stay in the durable file and are read for the last few hundred candidates.
+ * The vectors of one profile in one segment, in coarse form: binary codes (1-bit quantisation, the codes of the
+ * components), and int8 codes with a scale for each vector. The floats stay in the durable file and are read to rescore
+ * the last few hundred candidates.
  *
- * Layout: `present` (a byte a row), `scale` (a float a row), bits and bytes. The bits of 16 rows stand together: the
- * first byte of each, then the second of each, so that the kernel looks up 16 rows in one step. A row of bytes is padded
- * to 16, so that it needs no special case at the end. A row is written before its `present` byte; a search that meets a
- * row while it is written again may misjudge that one chunk in the coarse steps, and the last step reads its floats.
+ * Layout: `present` (one byte for each row), `scale` (one float for each row), binary codes and int8 codes. The binary
+ * codes of 16 rows are interleaved: the first byte of each row, then the second of each, so that the kernel looks up 16
+ * rows in one step. A row of int8 codes is padded to 16 bytes, so that it needs no special case at the end. A row is
+ * written before its `present` byte. A search that reads a row while it is rewritten may misjudge that one chunk in the
+ * coarse steps; the last step reads its floats.
  *
- * The file has a row for every chunk. In memory a column of which most would be empty, as that of a model for one language
- * among many, has rows for the chunks with a vector alone, and a list of them behind the bytes.
+ * The file has a row for every chunk. A column that would be mostly empty, as that of a model for one language among
+ * many, has rows in memory only for chunks with a vector, and a list of these chunks after the int8 codes.
  */
 export interface ColumnLayout {
   readonly rows: number
   readonly dimensions: number
-  /** Bytes that the signs of a row take: an even number. */
-  readonly signBytes: number
-  readonly bytesStride: number
+  /** The bytes of a row's binary code: an even number. */
+  readonly codeBytes: number
+  readonly int8Stride: number
   readonly scaleAt: number
   readonly bitsAt: number
   readonly bytesAt: number
@@ -27,19 +29,22 @@ export interface SparseLayout extends ColumnLayout {
   readonly chunksAt: number
 }
 
-/** Rows whose bits stand together. */
+/** Vectors with more components are refused. */
+export const dimensionsMax = 8192
+
+/** Rows whose binary codes are interleaved. */
 export const groupRows = 16
 
 const paddedTo16 = (bytes: number): number => (bytes + 15) & ~15
 
 export function columnLayout(rows: number, dimensions: number): ColumnLayout {
-  const signBytes = 2 * Math.ceil(dimensions / 16)
-  const bytesStride = paddedTo16(dimensions)
+  const codeBytes = 2 * Math.ceil(dimensions / 16)
+  const int8Stride = paddedTo16(dimensions)
   const scaleAt = paddedTo16(rows)
   const bitsAt = scaleAt + paddedTo16(rows * 4)
-  const bytesAt = bitsAt + Math.ceil(rows / groupRows) * groupRows * signBytes
-  const total = bytesAt + rows * bytesStride
-  return { rows, dimensions, signBytes, bytesStride, scaleAt, bitsAt, bytesAt, total }
+  const bytesAt = bitsAt + Math.ceil(rows / groupRows) * groupRows * codeBytes
+  const total = bytesAt + rows * int8Stride
+  return { rows, dimensions, codeBytes, int8Stride, scaleAt, bitsAt, bytesAt, total }
 }
 
 export function sparseLayout(rows: number, dimensions: number): SparseLayout {
@@ -54,7 +59,7 @@ export class VectorColumn {
   readonly scale: Float32Array<ArrayBufferLike>
   readonly bits: Uint8Array<ArrayBufferLike>
   readonly bytes: Int8Array<ArrayBufferLike>
-  /** By row its chunk, ascending; `null` where every chunk has the row of its number. */
+  /** The chunk of each row, ascending; `null` if the row of every chunk has its number. */
   readonly chunks: Uint16Array<ArrayBufferLike> | null
 
   /** `raw` must be aligned to 16 bytes in its buffer and as long as the layout says. */
@@ -66,11 +71,11 @@ export class VectorColumn {
     this.present = new Uint8Array(buffer, byteOffset, rows)
     this.scale = new Float32Array(buffer, byteOffset + layout.scaleAt, rows)
     this.bits = new Uint8Array(buffer, byteOffset + layout.bitsAt, layout.bytesAt - layout.bitsAt)
-    this.bytes = new Int8Array(buffer, byteOffset + layout.bytesAt, rows * layout.bytesStride)
+    this.bytes = new Int8Array(buffer, byteOffset + layout.bytesAt, rows * layout.int8Stride)
     this.chunks = 'chunksAt' in layout ? new Uint16Array(buffer, byteOffset + layout.chunksAt, rows) : null
   }
 
-  /** The row of a chunk, or -1 for one that has none. */
+  /** The row of a chunk, or -1 if it has none. */
   rowOf(chunk: number): number {
     return this.chunks === null ? chunk : placeOf(this.chunks, chunk)
   }
@@ -86,29 +91,29 @@ export class VectorColumn {
 
   /** The chunk must have a row. */
   set(chunk: number, vector: Float32Array): void {
-    const { signBytes, bytesStride } = this.layout
+    const { codeBytes, int8Stride } = this.layout
     const row = this.rowOf(chunk)
     const first = firstBitsOf(row, this.layout)
-    for (let byte = 0; byte < signBytes; byte++) this.bits[first + byte * groupRows] = signsOf(vector, byte * 8)
-    const bytes = this.bytes.subarray(row * bytesStride, (row + 1) * bytesStride)
-    this.scale[row] = packBytes(vector, bytes)
+    for (let byte = 0; byte < codeBytes; byte++) this.bits[first + byte * groupRows] = codeOf(vector, byte * 8)
+    const bytes = this.bytes.subarray(row * int8Stride, (row + 1) * int8Stride)
+    this.scale[row] = packInt8(vector, bytes)
     this.present[row] = 1
   }
 
-  /** Both must have a row for their chunk. */
+  /** Both columns must have a row for their chunk. */
   copyRow(chunk: number, from: VectorColumn, fromChunk: number): void {
-    const { signBytes, bytesStride } = this.layout
+    const { codeBytes, int8Stride } = this.layout
     const row = this.rowOf(chunk)
     const fromRow = from.rowOf(fromChunk)
     const first = firstBitsOf(row, this.layout)
     const fromFirst = firstBitsOf(fromRow, from.layout)
-    for (let at = 0; at < signBytes * groupRows; at += groupRows) this.bits[first + at] = from.bits[fromFirst + at]!
-    this.bytes.set(from.bytes.subarray(fromRow * bytesStride, (fromRow + 1) * bytesStride), row * bytesStride)
+    for (let at = 0; at < codeBytes * groupRows; at += groupRows) this.bits[first + at] = from.bits[fromFirst + at]!
+    this.bytes.set(from.bytes.subarray(fromRow * int8Stride, (fromRow + 1) * int8Stride), row * int8Stride)
     this.scale[row] = from.scale[fromRow]!
     this.present[row] = from.present[fromRow]!
   }
 
-  /** All rows of another column that has none which this one lacks. */
+  /** Copies all rows of another column, which must be a subset of the rows here. */
   copyRows(from: VectorColumn): void {
     for (let row = 0; row < from.layout.rows; row++) {
       if (from.present[row] === 1) this.copyRow(from.chunkOf(row), from, from.chunkOf(row))
@@ -116,7 +121,7 @@ export class VectorColumn {
   }
 }
 
-/** Where a number stands in an ascending list; -1 where it does not. */
+/** The position of a number in an ascending list; -1 if it is not there. */
 function placeOf(list: Uint16Array<ArrayBufferLike>, number: number): number {
   let low = 0
   let high = list.length - 1
@@ -130,7 +135,7 @@ function placeOf(list: Uint16Array<ArrayBufferLike>, number: number): number {
   return -1
 }
 
-/** A column as the file has it, with a row for every chunk. */
+/** A column in the form of the file, with a row for every chunk. */
 export function withEveryRow(column: VectorColumn, chunks: number): Uint8Array<ArrayBuffer> {
   if (column.chunks === null) return Uint8Array.from(column.raw)
   const layout = columnLayout(chunks, column.layout.dimensions)
@@ -139,7 +144,7 @@ export function withEveryRow(column: VectorColumn, chunks: number): Uint8Array<A
   return raw
 }
 
-/** The chunks that have a vector in a column of the file, where they are so few that they are worth a list of them. */
+/** The chunks with a vector in a column of the file, if they are few enough for a list; otherwise null. */
 export function fewWithVector(raw: Uint8Array, chunks: number): Uint16Array | null {
   const found = new Uint16Array(chunks >>> 1)
   let count = 0
@@ -151,25 +156,25 @@ export function fewWithVector(raw: Uint8Array, chunks: number): Uint16Array | nu
   return found.subarray(0, count)
 }
 
-/** Where the first byte of a row's bits is; the next is `groupRows` further. */
-export function firstBitsOf(row: number, { signBytes }: ColumnLayout): number {
+/** The offset of the first byte of a row's binary code; the next one is `groupRows` further. */
+export function firstBitsOf(row: number, { codeBytes }: ColumnLayout): number {
   const inGroup = row % groupRows
-  return (row - inGroup) * signBytes + inGroup
+  return (row - inGroup) * codeBytes + inGroup
 }
 
-/** Of eight components: a bit for each that is above 0, the first the lowest. */
-function signsOf(vector: Float32Array, from: number): number {
-  let signs = 0
-  for (let i = 0; i < 8; i++) if (vector[from + i]! > 0) signs |= 1 << i
-  return signs
+/** The code of eight components: a bit for each that is above 0, the first in the lowest bit. */
+function codeOf(vector: Float32Array, from: number): number {
+  let codes = 0
+  for (let i = 0; i < 8; i++) if (vector[from + i]! > 0) codes |= 1 << i
+  return codes
 }
 
-/** The largest signed byte: a row's components lie between it and its negative. */
-const byteMax = 127
+/** The largest int8 code: the codes of a row lie between it and its negative. */
+const int8Max = 127
 
 /**
- * Writes the direction of the vector as whole numbers of at most `most` and returns the scale: number times scale is
- * about the component of the vector of length 1, half a scale away at most.
+ * Writes the direction of the vector as integers of at most `most` and returns the scale: integer times scale
+ * approximates the component of the unit vector, with an error of at most half the scale.
  */
 function packScaled(vector: ArrayLike<number>, into: Int8Array<ArrayBufferLike> | Int16Array, most: number): number {
   let largest = 0
@@ -183,52 +188,56 @@ function packScaled(vector: ArrayLike<number>, into: Int8Array<ArrayBufferLike> 
   return largest / most / Math.sqrt(squares)
 }
 
-/** A row as signed bytes. */
-function packBytes(vector: ArrayLike<number>, into: Int8Array<ArrayBufferLike>): number {
-  return packScaled(vector, into, byteMax)
+/** Writes a row of int8 codes. */
+function packInt8(vector: ArrayLike<number>, into: Int8Array<ArrayBufferLike>): number {
+  return packScaled(vector, into, int8Max)
 }
 
-/** A query in the forms in which it is compared. */
+/** A query in the forms that are compared with rows. */
 export interface PackedQuery {
   /**
-   * By four components: for each of the 16 ways in which the signs of a row can stand there, the weights of those that
-   * differ from the query's, added up. A component weighs what it adds to the cosine: its size.
+   * A table for every four components: for each of the 16 possible codes of a row, the sum of the weights of the
+   * components that differ from the query's. The weight of a component is its size, which is what it adds to the
+   * cosine.
    */
-  readonly signTables: Uint8Array
-  /** The weights of all components: no row is farther. */
+  readonly codeTables: Uint8Array
+  /** The sum of all weights: no row is farther away. */
   readonly farthest: number
-  /** As fine as products with a row of bytes fit 32 bits: next to the row's error their own is nothing. */
+  /**
+   * As precise as possible while products with int8 codes fit 32 bits: their error is negligible next to that of the
+   * row.
+   */
   readonly components: Int16Array
-  /** Component times scale is about that of the vector of length 1. */
+  /** Component times scale approximates that of the unit vector. */
   readonly scale: number
 }
 
-/** Those of 16 components, four tables, must fit a byte together, and those of all components 16 bits. */
+/** The sum of 16 components, four tables, must fit a byte, and the sum of all components 16 bits. */
 const weightMax = 15
 const farthestMax = 2 ** 16 - 1
 const tableEntries = 16
 
 export function packQuery(vector: Float32Array): PackedQuery {
-  const { signBytes, bytesStride } = columnLayout(0, vector.length)
+  const { codeBytes, int8Stride } = columnLayout(0, vector.length)
   const heaviest = Math.min(weightMax, Math.floor(farthestMax / vector.length))
   const largest = vector.reduce((most, component) => Math.max(most, Math.abs(component)), 0)
-  const signTables = new Uint8Array(signBytes * 2 * tableEntries)
+  const codeTables = new Uint8Array(codeBytes * 2 * tableEntries)
   let farthest = 0
   vector.forEach((component, i) => {
     const weight = Math.round((Math.abs(component) / largest) * heaviest)
     farthest += weight
     const table = Math.floor(i / 4) * tableEntries
-    for (let signs = 0; signs < tableEntries; signs++) {
-      const isPositive = ((signs >>> (i & 3)) & 1) === 1
-      if (isPositive !== component > 0) signTables[table + signs]! += weight
+    for (let codes = 0; codes < tableEntries; codes++) {
+      const isPositive = ((codes >>> (i & 3)) & 1) === 1
+      if (isPositive !== component > 0) codeTables[table + codes]! += weight
     }
   })
-  const components = new Int16Array(bytesStride)
-  const most = Math.min(Math.floor((2 ** 31 - 1) / byteMax / vector.length), 2 ** 15 - 1)
-  return { signTables, farthest, components, scale: packScaled(vector, components, most) }
+  const components = new Int16Array(int8Stride)
+  const most = Math.min(Math.floor((2 ** 31 - 1) / int8Max / vector.length), 2 ** 15 - 1)
+  return { codeTables, farthest, components, scale: packScaled(vector, components, most) }
 }
 
-/** A vector as it is kept, or `null` for one that cannot be compared: not finite, all zero, or of another size. */
+/** The vector as it is stored, or `null` if it cannot be compared: not finite, all zero, or of another size. */
 export function usableVector(vector: ArrayLike<number>, dimensions: number | null): Float32Array | null {
   if (vector.length === 0 || (dimensions !== null && vector.length !== dimensions)) return null
   const floats = Float32Array.from(vector)

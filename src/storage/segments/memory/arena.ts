@@ -1,12 +1,11 @@
 /**
- * Shared memory that is given back on purpose.
+ * Shared memory that is released explicitly.
  *
- * V8 does not collect a SharedArrayBuffer because memory runs short: 200 dropped buffers of 30 MB were still resident
- * (6 GB) after an idle thread had done nothing. So segments live in a few large shared blocks, the writer alone allocates
- * and frees, and a block is freed only when no reader can still be in it (`control.ts`, pins).
+ * V8 does not collect a SharedArrayBuffer when memory runs short. So segments live in a few large shared blocks. Only
+ * the writer allocates and frees, and it frees a block when no reader can still be using it (`control.ts`, pins).
  *
- * The blocks are WebAssembly memories, so that the vector kernel reads them in place. Pages never touched take no
- * physical memory; pages freed stay resident until the next allocation, which takes the lowest fit.
+ * The blocks are WebAssembly memories, so that the vector kernel reads them in place. Pages that were never touched
+ * take no physical memory. Freed pages stay resident until the next allocation, which takes the lowest fit.
  */
 export interface Block {
   readonly arena: number
@@ -16,7 +15,7 @@ export interface Block {
 
 const wasmPageBytes = 65_536
 const alignmentBytes = 64
-/** At the end of each memory, nobody's: a kernel loads 16 bytes at once, at the last word of a block too. */
+/** Unused bytes at the end of each memory: a kernel loads 16 bytes at once, even at the last word of a block. */
 const beyondBytes = alignmentBytes
 const aligned = (bytes: number): number => Math.ceil(bytes / alignmentBytes) * alignmentBytes
 
@@ -25,7 +24,7 @@ interface Gap {
   bytes: number
 }
 
-/** An arena as one thread gives it to another. */
+/** An arena in the form in which it passes between threads. */
 export interface ArenaParts {
   readonly memories: readonly WebAssembly.Memory[]
   readonly gaps: readonly Gap[][]
@@ -47,32 +46,28 @@ export class Arena {
     return this.#usedBytes
   }
 
-  /** The most that was ever in use: about what stays resident. */
+  /** The highest use so far: roughly the resident memory. */
   get peakBytes(): number {
     return this.#peakBytes
   }
 
-  /**
-   * The content of the block is whatever was there before. Its first byte stands where 64 bytes begin that come from memory
-   * together, or the one that is told does.
-   */
-  allocate(bytes: number, alignedByte = 0): Block {
-    const shift = aligned(alignedByte) - alignedByte
-    const size = Math.max(alignmentBytes, aligned(shift + bytes))
+  /** The content of the block is undefined. The block starts at a cache line of 64 bytes. */
+  allocate(bytes: number): Block {
+    const size = Math.max(alignmentBytes, aligned(bytes))
     for (let arena = 0; arena < this.#gaps.length; arena++) {
       const offset = this.#take(arena, size)
-      if (offset >= 0) return { arena, offset: offset + shift, bytes }
+      if (offset >= 0) return { arena, offset, bytes }
     }
     const pages = Math.ceil((Math.max(this.#memoryBytes, size) + beyondBytes) / wasmPageBytes)
     this.memories.push(new WebAssembly.Memory({ initial: pages, maximum: pages, shared: true }))
     this.#gaps.push([{ offset: 0, bytes: pages * wasmPageBytes - beyondBytes }])
     const arena = this.#gaps.length - 1
-    return { arena, offset: this.#take(arena, size) + shift, bytes }
+    return { arena, offset: this.#take(arena, size), bytes }
   }
 
   free(block: Block): void {
-    const offset = block.offset - (block.offset % alignmentBytes)
-    const size = Math.max(alignmentBytes, aligned(block.offset - offset + block.bytes))
+    const { offset } = block
+    const size = Math.max(alignmentBytes, aligned(block.bytes))
     const gaps = this.#gaps[block.arena]!
     let at = 0
     while (at < gaps.length && gaps[at]!.offset < offset) at++
@@ -86,7 +81,7 @@ export class Arena {
     return { memories: this.memories, gaps: this.#gaps, usedBytes: this.#usedBytes }
   }
 
-  /** Takes over what another thread has filled. Gives the number of its first memory here. */
+  /** Takes over an arena that another thread has filled. Returns the number of its first memory here. */
   join({ memories, gaps, usedBytes }: ArenaParts): number {
     const first = this.memories.length
     this.memories.push(...memories)

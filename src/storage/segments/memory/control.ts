@@ -1,14 +1,16 @@
 /**
- * The few numbers that all threads share: which list of segments is current, up to which generation deaths count, how
- * many chunks there are, and which list each reader is in.
+ * The few numbers that all threads share: the version of the list of segments, the generation up to which deletions
+ * count, the number of chunks, and the list version that each reader uses.
  *
  * Rules
- * - One writer. It sends a new list to the readers first, then publishes: sequence odd, change, sequence even. A reader
- *   takes its snapshot between two equal even sequence numbers, so generation, list and term numbers belong together.
- * - A chunk is dead for a search when `died <= generation` of its snapshot. A death that is published while a search runs
- *   has a higher generation: the search goes on as of its start.
- * - A reader pins the list version it works on. Memory that left the list at version v is free when every pin is at
- *   least v; a reader without work pins nothing, and what one that died had pinned is unpinned for it.
+ *
+ * - There is one writer. It sends a new list to the readers first, then publishes (a seqlock): sequence odd, change,
+ *   sequence even. A reader takes its snapshot between two equal even sequence numbers, so generation, list and term
+ *   numbers are consistent.
+ * - A chunk is deleted for a search if its deletion has a generation at or below that of the search's snapshot. A
+ *   deletion that is published during a search has a higher generation: the search sees the index as of its start.
+ * - A reader pins the list version that it uses. Memory that left the list at version v is free when every pin is at
+ *   least v. An idle reader pins nothing, and the pin of a reader that has ended is removed for it.
  */
 const sequenceAt = 0
 const versionAt = 1
@@ -19,7 +21,7 @@ const pinsMax = 240
 const unpinned = 0x7fffffff
 
 export interface Snapshot {
-  /** Differs from that of every other state. */
+  /** Different from that of every other state. */
   state: number
   version: number
   generation: number
@@ -34,7 +36,7 @@ export class Control {
   readonly buffer: SharedArrayBuffer
   readonly #words: Int32Array<SharedArrayBuffer>
 
-  /** Of the threads that share it, or a new one. */
+  /** Opens the shared numbers of other threads, or creates new ones. */
   constructor(shared?: SharedArrayBuffer) {
     this.buffer = shared ?? new SharedArrayBuffer((pinsAt + pinsMax) * 4)
     this.#words = new Int32Array(this.buffer)
@@ -49,12 +51,12 @@ export class Control {
     return Atomics.load(this.#words, versionAt)
   }
 
-  /** Of the whole index, as of about now. */
+  /** For the whole index, approximately current. */
   get chunks(): number {
     return Atomics.load(this.#words, chunksAt) >>> 0
   }
 
-  /** `change` stamps deaths with the generation it is given; it must be short. */
+  /** `change` marks deletions with the generation that it is given; it must be short. */
   publish(publication: Publication, change: (generation: number) => void): void {
     const generation = this.generation + 1
     Atomics.add(this.#words, sequenceAt, 1)
@@ -64,13 +66,16 @@ export class Control {
       Atomics.store(this.#words, generationAt, generation)
       Atomics.store(this.#words, versionAt, publication.version)
     } finally {
-      // Readers wait while the number is odd; whatever happens, they must not wait for ever.
+      // Readers wait while the number is odd, so it must become even again even if `change` throws.
       Atomics.add(this.#words, sequenceAt, 1)
       Atomics.notify(this.#words, sequenceAt)
     }
   }
 
-  /** Runs `read` (term numbers) until it saw one unchanged state. Ends with the reader pinned to the snapshot's list. */
+  /**
+   * Runs `read` (for term numbers) until the state did not change meanwhile. The reader is then pinned to the
+   * snapshot's list.
+   */
   snapshot(reader: number, read: () => void): Snapshot {
     for (;;) {
       const sequence = Atomics.load(this.#words, sequenceAt)
@@ -87,7 +92,7 @@ export class Control {
     }
   }
 
-  /** Resolves after something was published since `state`, the snapshot's. */
+  /** Resolves when something was published after `state`, the state of a snapshot. */
   async published(state: number): Promise<void> {
     await Atomics.waitAsync(this.#words, sequenceAt, state).value
   }
@@ -96,7 +101,7 @@ export class Control {
     Atomics.store(this.#words, pinsAt + reader, unpinned)
   }
 
-  /** The oldest list version that a reader may still be in. */
+  /** The oldest list version that a reader may still use. */
   oldestPinned(): number {
     let oldest = unpinned
     for (let i = 0; i < pinsMax; i++) oldest = Math.min(oldest, Atomics.load(this.#words, pinsAt + i))

@@ -1,15 +1,18 @@
-import { openImage, type SegmentImage } from '../format/segment-image.ts'
+import { openSegmentData, type SegmentData } from '../format/segment-data.ts'
 import { columnLayout, sparseLayout, VectorColumn } from '../format/vector-column.ts'
 import { type Block, bytesOf } from './arena.ts'
 
-/** Where a segment lies in shared memory: what one thread tells another. */
+/** The location of a segment in shared memory, as it passes between threads. */
 export interface SegmentPlace {
   readonly id: number
   readonly image: Block
-  readonly died: Block
+  readonly deletedAt: Block
   readonly order: Block
   readonly columns: readonly ColumnPlace[]
-  /** What others have taken the place of: free when the segment goes, for a search or a merge may be in it until then. */
+  /**
+   * Blocks that others have replaced. They are freed with the segment, because a search or a merge may use them until
+   * then.
+   */
   readonly replaced: readonly Block[]
 }
 
@@ -21,20 +24,20 @@ export interface ColumnPlace {
   readonly block: Block
 }
 
-/** An image, its deaths, the order of its words, and its vectors by profile number. */
+/** The data of a segment, its deletions, the order of its words, and its vectors by profile number. */
 export interface Segment {
   readonly id: number
-  /** The arena that image and deaths lie in. */
+  /** The arena that holds the data and the deletions. */
   readonly arena: number
-  readonly image: SegmentImage
+  readonly image: SegmentData
   /**
-   * The generation at which a chunk died; `alive` for the others. After the last chunk: how many have died, and how often
-   * a vector was set since the segment was placed.
+   * The generation that deleted each chunk; `alive` for the others. After the last chunk: the number of deleted chunks,
+   * and how often a vector was set since the segment was placed.
    */
-  readonly died: Int32Array<ArrayBufferLike>
-  /** The dead in the order of their deaths. */
-  readonly deathOrder: Uint16Array<ArrayBufferLike>
-  /** Places in the list of terms, by the words' first bytes, see `word-order.ts`. */
+  readonly deletedAt: Int32Array<ArrayBufferLike>
+  /** The deleted chunks in the order of deletion. */
+  readonly deletionOrder: Uint16Array<ArrayBufferLike>
+  /** Positions in the list of terms, ordered by the first bytes of the words, see `word-order.ts`. */
   readonly order: Uint32Array<ArrayBufferLike>
   readonly columns: Map<number, OpenColumn>
 }
@@ -44,68 +47,66 @@ export interface OpenColumn {
   readonly place: ColumnPlace
 }
 
-export const neverDied = 0x7fffffff
+export const neverDeleted = 0x7fffffff
 
-/** What one search looks at, from beginning to end. */
+/** The state that one search sees, from start to end. */
 export interface SearchView {
   readonly segments: readonly Segment[]
   readonly generation: number
 }
 
-/** Where a document lies: in the segment of this number in a view. */
-export interface Place {
-  readonly segment: number
-  readonly document: number
-}
-
 export function openSegment(memories: readonly WebAssembly.Memory[], place: SegmentPlace): Segment {
-  const died = bytesOf(memories, place.died)
+  const deletedAt = bytesOf(memories, place.deletedAt)
   const order = bytesOf(memories, place.order)
-  const image = openImage(bytesOf(memories, place.image))
+  const image = openSegmentData(bytesOf(memories, place.image))
   return {
     id: place.id,
     arena: place.image.arena,
     image,
-    died: new Int32Array(died.buffer, died.byteOffset, diedNumbers(image.chunks)),
-    deathOrder: new Uint16Array(died.buffer, died.byteOffset + diedNumbers(image.chunks) * 4, image.chunks),
+    deletedAt: new Int32Array(deletedAt.buffer, deletedAt.byteOffset, deletedAtNumbers(image.chunks)),
+    deletionOrder: new Uint16Array(
+      deletedAt.buffer,
+      deletedAt.byteOffset + deletedAtNumbers(image.chunks) * 4,
+      image.chunks,
+    ),
     order: new Uint32Array(order.buffer, order.byteOffset, image.terms),
     columns: new Map(place.columns.map((column) => [column.profile, openColumn(memories, column, image.chunks)])),
   }
 }
 
-/** How many numbers `died` has. */
-const diedNumbers = (chunks: number): number => chunks + 2
+/** The length of the array of generations. */
+const deletedAtNumbers = (chunks: number): number => chunks + 2
 
-/** Room for `died` and `deathOrder`. */
-export function deathBytes(chunks: number): number {
-  return diedNumbers(chunks) * 4 + chunks * 2
+/** The bytes of both arrays of deletions. */
+export function deletionBytes(chunks: number): number {
+  return deletedAtNumbers(chunks) * 4 + chunks * 2
 }
 
-/** For the writer alone. The count is last: whoever sees it sees the rest. */
-export function markDead({ image, died, deathOrder }: Segment, chunk: number, generation: number): void {
-  const before = died[image.chunks]!
-  deathOrder[before] = chunk
-  died[chunk] = generation
-  Atomics.store(died, image.chunks, before + 1)
+/** For the writer only. The count is written last: a reader that sees it sees the rest. */
+export function markDeleted({ image, deletedAt, deletionOrder }: Segment, chunk: number, generation: number): void {
+  const before = deletedAt[image.chunks]!
+  deletionOrder[before] = chunk
+  deletedAt[chunk] = generation
+  Atomics.store(deletedAt, image.chunks, before + 1)
 }
 
-/** How many of `deathOrder` are dead for a search of this generation. */
-export function deathsAt({ image, died, deathOrder }: Segment, generation: number): number {
-  let deaths = Atomics.load(died, image.chunks)
-  while (deaths > 0 && died[deathOrder[deaths - 1]!]! > generation) deaths--
-  return deaths
+/** The number of chunks that are deleted for a search of this generation. */
+export function deletionsAt({ image, deletedAt, deletionOrder }: Segment, generation: number): number {
+  let deletions = Atomics.load(deletedAt, image.chunks)
+  while (deletions > 0 && deletedAt[deletionOrder[deletions - 1]!]! > generation) deletions--
+  return deletions
 }
 
-/** Said after the vector is in its column: who reads the new count reads the vector too. */
-export function countVectorSet({ image, died }: Segment): void {
-  Atomics.add(died, image.chunks + 1, 1)
+/** Called after the vector is written to its column: a reader of the new count sees the vector too. */
+export function countVectorSet({ image, deletedAt }: Segment): void {
+  Atomics.add(deletedAt, image.chunks + 1, 1)
 }
 
-export const vectorsSet = ({ image, died }: Segment): number => Atomics.load(died, image.chunks + 1)
+export const vectorsSet = ({ image, deletedAt }: Segment): number => Atomics.load(deletedAt, image.chunks + 1)
 
-/** Deaths after the start of a search are of a later generation, so a search may ask once. */
-export function hasDeaths({ image, died }: Pick<Segment, 'image' | 'died'>): boolean {
-  return died[image.chunks]! > 0
+/** Deletions after the start of a search have a later generation, so a search need only check once. */
+export function hasDeletions({ image, deletedAt }: Pick<Segment, 'image' | 'deletedAt'>): boolean {
+  return deletedAt[image.chunks]! > 0
 }
 
 export function openColumn(memories: readonly WebAssembly.Memory[], place: ColumnPlace, chunks: number): OpenColumn {
@@ -114,7 +115,7 @@ export function openColumn(memories: readonly WebAssembly.Memory[], place: Colum
   return { place, column: new VectorColumn(layout, bytesOf(memories, block)) }
 }
 
-/** The segment's vectors without their places, by profile number. */
+/** The segment's vector columns without their locations, by profile number. */
 export function columnsOf(segment: Segment): Map<number, VectorColumn> {
   return new Map([...segment.columns].map(([profile, { column }]) => [profile, column]))
 }

@@ -1,16 +1,16 @@
-import { compareBytes, type SegmentImage } from '../format/segment-image.ts'
+import { compareBytes, type SegmentData } from '../format/segment-data.ts'
 import { eachToken } from '../format/segment-tokens.ts'
 import { longStep, stepShift, termMask } from '../format/token-stream.ts'
 import { blockTerms, otherRole, TermShapes, termsMax, writtenRole } from './term-shapes.ts'
 
 /**
- * Text -> number, of terms and of the values of columns alike, and how many postings a term has in all segments together.
+ * Maps terms, and values of columns, to numbers, and counts the postings of a term in all segments together.
  *
- * One writer adds, any thread looks up without a lock: an entry is complete before its bucket points to it. Numbers are
- * given in order and never taken back. A term that vanished keeps its text until a purge overwrites it.
+ * One writer adds; any thread looks up without a lock, because an entry is complete before its bucket points to it.
+ * Numbers are given in order and never reused. The text of an unused term stays until a purge overwrites it.
  *
- * The arrays are reserved at their limit; pages that are not used take no memory. A hash chain holds `terms / 2^20`
- * entries on average.
+ * The arrays are reserved at their maximal size; unused pages take no memory. A hash chain has `terms / 2^20` entries
+ * on average.
  */
 const textBytesMax = 2 ** 30
 const bucketBits = 20
@@ -22,11 +22,11 @@ export interface DictionaryBuffers {
   readonly postings: SharedArrayBuffer
   readonly text: SharedArrayBuffer
   readonly shapes: WebAssembly.Memory
-  /** How many terms there are, how often all of them were taken out, and how many blocks of them are in order. */
+  /** The number of terms, the number of times that all were removed, and the number of ordered blocks. */
   readonly counts: SharedArrayBuffer
 }
 
-/** In no UTF-8. */
+/** A byte that does not occur in UTF-8. */
 const noText = 0xff
 const nothing: ReadonlySet<number> = new Set()
 
@@ -34,27 +34,23 @@ const sizeAt = 0
 const epochAt = 1
 const blocksAt = 2
 
-/** Entries of the writer's string cache; about 100 bytes each. */
-const cacheMax = 100_000
-
 export class TermDictionary {
   readonly buffers: DictionaryBuffers
   /**
-   * By term number, as of about now, chunks that are dead or out of a caller's sight included: the work that a search for
-   * the term may be. No score depends on it.
+   * By term number, approximately current, with chunks that are deleted or not visible: an estimate of the work of a
+   * search for the term. No score depends on it.
    */
   readonly postings: Uint32Array<SharedArrayBuffer>
   readonly shapes: TermShapes
-  /** The bytes of a term lie in `text` from its start to that of the next. */
+  /** The bytes of a term in `text` reach from its start to the start of the next one. */
   readonly starts: Uint32Array<SharedArrayBuffer>
   readonly text: Uint8Array<SharedArrayBuffer>
   readonly #buckets: Int32Array<SharedArrayBuffer>
   readonly #next: Uint32Array<SharedArrayBuffer>
   readonly #counts: Int32Array<SharedArrayBuffer>
-  readonly #cache = new Map<string, number>()
   readonly #encoder = new TextEncoder()
   #scratch = new Uint8Array(1024)
-  /** Known to the writer only; 0 is no term, so that an empty bucket can be 0. */
+  /** Known to the writer only. 0 is not a term, so that 0 marks an empty bucket. */
   #size = 1
   #full = false
 
@@ -77,17 +73,17 @@ export class TermDictionary {
     this.shapes = new TermShapes(this.buffers.shapes)
   }
 
-  /** One more than the highest term number that any thread may look at. */
+  /** One more than the highest term number that every thread may use. */
   get sharedSize(): number {
     return Math.max(1, Atomics.load(this.#counts, sizeAt))
   }
 
-  /** How many blocks of terms have their order beside them (`term-shapes.ts`), from the first on. */
+  /** The number of blocks of terms with an order (`term-shapes.ts`), from the first on. */
   get blocks(): number {
     return Atomics.load(this.#counts, blocksAt)
   }
 
-  /** Changes when numbers are given anew: what was looked up before means nothing any more. */
+  /** Changes when numbers are assigned anew: results of earlier lookups are then invalid. */
   get epoch(): number {
     return Atomics.load(this.#counts, epochAt)
   }
@@ -97,7 +93,7 @@ export class TermDictionary {
     return this.#size
   }
 
-  /** A limit was reached: terms that are new from then on are not indexed. */
+  /** A limit was reached: new terms are not indexed any more. */
   get full(): boolean {
     return this.#full
   }
@@ -106,29 +102,24 @@ export class TermDictionary {
     return this.#buckets.byteLength + this.#size * 47 + this.starts[this.#size]!
   }
 
-  /** 0 when unknown. */
+  /** 0 if the term is unknown. */
   find(term: string): number {
     const length = this.#encode(term)
     return this.#lookUp(this.#scratch, 0, length)
   }
 
-  /** 0 when the dictionary is full. */
+  /** 0 if the dictionary is full. */
   add(term: string): number {
-    const cached = this.#cache.get(term)
-    if (cached !== undefined) return cached
     const length = this.#encode(term)
-    const number = this.#lookUp(this.#scratch, 0, length) || this.#insert(this.#scratch, 0, length)
-    if (this.#cache.size >= cacheMax) this.#cache.clear()
-    if (number !== 0) this.#cache.set(term, number)
-    return number
+    return this.addBytes(this.#scratch, 0, length)
   }
 
-  /** The same of a term's UTF-8, without remembering it. */
+  /** Adds a term given as UTF-8. */
   addBytes(bytes: Uint8Array, from: number, length: number): number {
     return this.#lookUp(bytes, from, length) || this.#insert(bytes, from, length)
   }
 
-  /** Terms of a field that is indexed. */
+  /** Notes the roles of the terms of an indexed field. */
   noteWords(tokens: Uint32Array<ArrayBufferLike>): void {
     for (let i = 0; i < tokens.length; i++) {
       const step = tokens[i]! >>> stepShift
@@ -137,27 +128,30 @@ export class TermDictionary {
     }
   }
 
-  /** What several threads noted, each for itself: in one array they would undo what another has just written. */
+  /**
+   * Adds roles that several threads noted, each in an array of its own: in one shared array they would overwrite each
+   * other's changes.
+   */
   addRoles(noted: Uint8Array): void {
     const { roles } = this.shapes
     for (let term = 0; term < noted.length; term++) roles[term]! |= noted[term]!
   }
 
-  /** Of a number that a segment holds. */
+  /** The number must occur in a segment. */
   textOf(number: number): string {
-    // Copied, because a decoder takes no shared memory.
+    // Copied, because a decoder does not accept shared memory.
     return Buffer.from(this.text.slice(this.starts[number]!, this.starts[number + 1]!)).toString('utf8')
   }
 
-  /** By the bytes of their texts. */
+  /** Compares the bytes of the texts. */
   compare(a: number, b: number): number {
     const { starts, text } = this
     return compareBytes(text, starts[a]!, starts[a + 1]!, text, starts[b]!, starts[b + 1]!)
   }
 
   /**
-   * The texts of terms `from` up to, and without, `end`, each with its length before it, as the durable file keeps them.
-   * Of those that are to be forgotten only the length is kept.
+   * The texts of the terms from `from` to before `end`, each preceded by its length, in the form of the durable file. A
+   * forgotten term keeps only its length.
    */
   pack(from: number, end = this.#size, forgotten: ReadonlySet<number> = nothing): Uint8Array {
     const count = end - from
@@ -176,7 +170,7 @@ export class TermDictionary {
     return packed
   }
 
-  /** Adds what `pack` gave. Returns false when it does not fit together, which means damage. */
+  /** Adds the result of `pack`. Returns false if it is inconsistent, which means damage. */
   unpack(packed: Uint8Array, count: number): boolean {
     if (packed.byteLength < count * 4) return false
     const lengths = new DataView(packed.buffer, packed.byteOffset, count * 4)
@@ -190,8 +184,8 @@ export class TermDictionary {
   }
 
   /**
-   * Overwrites the texts of terms that no segment holds. Their numbers stay taken and are found by no text any more; the
-   * same text, should it come again, gets another one.
+   * Overwrites the texts of terms that no segment contains. Their numbers stay used, and no text finds them; the same
+   * text gets another number if it returns.
    */
   forget(terms: Iterable<number>): void {
     for (const term of terms) {
@@ -199,8 +193,7 @@ export class TermDictionary {
       this.text.fill(noText, start, end)
       this.shapes.forget(term)
     }
-    this.#cache.clear()
-    // Who has a number from before and is about to read its text looks it up anew.
+    // A thread that holds a number from before and is about to read its text looks it up again.
     Atomics.add(this.#counts, epochAt, 1)
   }
 
@@ -212,7 +205,6 @@ export class TermDictionary {
   clear(): void {
     this.#buckets.fill(0)
     this.postings.fill(0, 0, this.#size)
-    this.#cache.clear()
     this.#size = 1
     this.#full = false
     Atomics.add(this.#counts, epochAt, 1)
@@ -262,12 +254,12 @@ export class TermDictionary {
   }
 }
 
-/** What its terms are in the fields of a segment. */
-export function noteSegment(image: SegmentImage, roles: Uint8Array<ArrayBufferLike>): void {
+/** Notes the roles of all terms of a segment. */
+export function noteSegment(image: SegmentData, roles: Uint8Array<ArrayBufferLike>): void {
   eachToken(image, (term, step) => noteRole(term, step, roles))
 }
 
-/** The first of a position is the word as it is written. Most are known already. */
+/** The first term of a position is the word as written. Most roles are known already. */
 function noteRole(term: number, step: number, roles: Uint8Array<ArrayBufferLike>): void {
   const role = step === 0 ? otherRole : writtenRole
   if ((roles[term]! & role) === 0) roles[term]! |= role

@@ -1,13 +1,12 @@
 /**
- * What a term looks like, in columns that can be run through from end to end: at two million terms that takes a few
- * milliseconds, needs no order among them, and a new term is seen at once. A mark before a word (`text/word-terms.ts`) is no
- * part of it. Only what passes here is read letter by letter. Letters are told apart by 32 kinds, a bit each.
+ * The shapes of terms, in columns that are scanned from end to end: at two million terms that takes a few milliseconds,
+ * needs no order, and sees a new term at once. A mark before a word (`text/word-terms.ts`) does not belong to its
+ * shape. Only terms that pass here are compared letter by letter. Letters are divided into 32 kinds, one bit each.
  *
- * As soon as 262,144 terms are there they are a block, and get an order beside them, in which those that are as long and have
- * the same of eleven kinds of letters stand together, with copies of their shapes: most of a block need not be looked at. The
- * order stays.
+ * Every 262,144 terms become a block with an order, in which terms of the same length with the same of eleven kinds of
+ * letters are adjacent, with copies of their shapes: most of a block need not be scanned. The order never changes.
  *
- * One WebAssembly memory, so that a kernel reads it in place (`query/term-kernel.wat` knows the places).
+ * One WebAssembly memory, so that a kernel reads it in place (`query/term-kernel.wat`).
  */
 export const termsMax = 2 ** 25
 const columnBytes = 4 * termsMax
@@ -15,33 +14,50 @@ const pageBytes = 65_536
 export const blockTerms = 2 ** 18
 const blocksMax = termsMax / blockTerms
 
-/** The letters that words in Latin script have, and lack, most evenly; others are of the same kinds. */
+/** The letters that divide words in Latin script most evenly; other letters share their kinds. */
 const groupKinds = Array.from('eaionrstlud', (letter) => letter.charCodeAt(0) & 31)
 const letterGroups = 2 ** groupKinds.length
 
-/** By group of letters: those that all of its terms have, and of the eleven kinds no others. */
+/** By group of letters: the kinds that all terms of the group have; they have no others of the eleven. */
 export const groupLetters = Int32Array.from({ length: letterGroups }, (_, group) =>
   groupKinds.reduce((letters, kind, bit) => letters | (((group >>> bit) & 1) << kind), 0),
 )
 export const allGroupLetters = groupLetters.at(-1)!
 
-/** Words of this length, and longer ones, are grouped as one length. */
+/** Words of this length and longer ones share a group length. */
 export const longestGrouped = 15
 /** By length, and then by letters. */
-const groupsOfBlock = (longestGrouped + 1) * letterGroups
+export const groupsOfBlock = (longestGrouped + 1) * letterGroups
 
-/** In code points; for what is longer too. */
+/** In code points, also for longer words. */
 const longest = 255
 export const headBytes = 4
 const mark = '='.charCodeAt(0)
 
-/** A word as it is written, and another form of one, such as its stem. */
+/** A word as written, and another form of a word, such as its stem. */
 export const writtenRole = 1
 export const otherRole = 2
 
-/** By what a term of these bytes is found here. */
+/** The start of each column, in bytes. */
+export const shapePlaces = {
+  letters: 0,
+  repeated: columnBytes,
+  heads: 2 * columnBytes,
+  lengths: 3 * columnBytes,
+  roles: 3 * columnBytes + termsMax,
+  groupStarts: 3 * columnBytes + 2 * termsMax,
+  orderedLetters: 4 * columnBytes,
+  orderedRepeated: 5 * columnBytes,
+  orderedHeads: 6 * columnBytes,
+  order: 7 * columnBytes,
+  orderedSeconds: 8 * columnBytes,
+  /** By position in the order: the four bytes after the head of the term. */
+  seconds: 4 * columnBytes,
+}
+
+/** The properties that a term of these bytes is found by. */
 export interface Shape {
-  /** Those that occur, and those that occur more than once. */
+  /** The kinds of letters that occur, and those that occur more than once. */
   readonly letters: number
   readonly repeated: number
   /** In code points. */
@@ -55,14 +71,14 @@ export class TermShapes {
   /** The first four bytes of UTF-8, the first one highest. */
   readonly heads: Int32Array
   readonly lengths: Uint8Array
-  /** What a term was in the texts: a set of these bits, none for one that was in no text. */
+  /** The roles of a term in the texts: a set of these bits, empty for a term in no text. */
   readonly roles: Uint8Array
-  /** By block: its terms by group; their shapes; and where in that order, counted from the block's first one, groups begin. */
+  /** By block: its terms by group, their shapes, and the start of each group relative to the block. */
   readonly order: Uint32Array
   readonly orderedLetters: Int32Array
   readonly orderedRepeated: Int32Array
   readonly orderedHeads: Int32Array
-  /** The four bytes after a head, which nothing but the order has. */
+  /** The four bytes after a head, which only the order has. */
   readonly orderedSeconds: Int32Array
   readonly groupStarts: Uint32Array
 
@@ -70,21 +86,21 @@ export class TermShapes {
     const pages = (9 * columnBytes) / pageBytes
     this.memory = memory ?? new WebAssembly.Memory({ initial: pages, maximum: pages, shared: true })
     const { buffer } = this.memory
-    const [letters, repeated, heads] = [0, 1, 2].map((i) => new Int32Array(buffer, i * columnBytes, termsMax))
-    this.letters = letters!
-    this.repeated = repeated!
-    this.heads = heads!
-    this.lengths = new Uint8Array(buffer, 3 * columnBytes, termsMax)
-    this.roles = new Uint8Array(buffer, 3 * columnBytes + termsMax, termsMax)
-    this.groupStarts = new Uint32Array(buffer, 3 * columnBytes + 2 * termsMax, groupsOfBlock * blocksMax)
-    this.orderedLetters = new Int32Array(buffer, 4 * columnBytes, termsMax)
-    this.orderedRepeated = new Int32Array(buffer, 5 * columnBytes, termsMax)
-    this.orderedHeads = new Int32Array(buffer, 6 * columnBytes, termsMax)
-    this.order = new Uint32Array(buffer, 7 * columnBytes, termsMax)
-    this.orderedSeconds = new Int32Array(buffer, 8 * columnBytes, termsMax)
+    const column = (name: keyof typeof shapePlaces) => new Int32Array(buffer, shapePlaces[name], termsMax)
+    this.letters = column('letters')
+    this.repeated = column('repeated')
+    this.heads = column('heads')
+    this.lengths = new Uint8Array(buffer, shapePlaces.lengths, termsMax)
+    this.roles = new Uint8Array(buffer, shapePlaces.roles, termsMax)
+    this.groupStarts = new Uint32Array(buffer, shapePlaces.groupStarts, groupsOfBlock * blocksMax)
+    this.orderedLetters = column('orderedLetters')
+    this.orderedRepeated = column('orderedRepeated')
+    this.orderedHeads = column('orderedHeads')
+    this.order = new Uint32Array(buffer, shapePlaces.order, termsMax)
+    this.orderedSeconds = column('orderedSeconds')
   }
 
-  /** Of a block whose terms are all there; their bytes lie in `text`, each from its start to that of the next. */
+  /** All terms of the block must exist; the bytes of each reach in `text` from its start to that of the next. */
   writeOrder(block: number, starts: Uint32Array<ArrayBufferLike>, text: Uint8Array<ArrayBufferLike>): void {
     const first = block * blockTerms
     const groups = Uint16Array.from({ length: blockTerms }, (_, i) => this.#groupOf(first + i))
@@ -108,7 +124,7 @@ export class TermShapes {
     }
   }
 
-  /** Of a term that no text has any more, and whose block may be in order or not. */
+  /** Removes a term that no text contains any more; its block may be ordered or not. */
   forget(term: number): void {
     const block = Math.floor(term / blockTerms)
     const first = block * blockTerms
@@ -139,7 +155,7 @@ export class TermShapes {
   }
 }
 
-/** Where the word begins in the bytes of a term. */
+/** The start of the word in the bytes of a term. */
 export function wordStart(bytes: Uint8Array<ArrayBufferLike>, from: number, end: number): number {
   return from < end && bytes[from] === mark ? from + 1 : from
 }
@@ -151,7 +167,7 @@ export function shapeOf(bytes: Uint8Array<ArrayBufferLike>, from: number, end: n
   for (let at = from; at < end; length++) {
     const first = bytes[at]!
     at += first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4
-    // The last byte has the lowest bits of the code point; neighbours in the alphabet differ in them.
+    // The last byte has the lowest bits of the code point, which differ between neighbours in the alphabet.
     const kind = 1 << bytes[Math.min(at, end) - 1]!
     repeated |= letters & kind
     letters |= kind
@@ -159,7 +175,7 @@ export function shapeOf(bytes: Uint8Array<ArrayBufferLike>, from: number, end: n
   return { letters, repeated, length: Math.min(length, longest) }
 }
 
-/** With the bits that count, where a beginning is shorter than a head. */
+/** The head and a mask of its significant bits, for a prefix that is shorter than a head. */
 export function headOf(bytes: Uint8Array<ArrayBufferLike>, from: number, end: number): { head: number; bits: number } {
   let head = 0
   let bits = 0

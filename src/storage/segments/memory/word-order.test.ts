@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { TermDictionary } from './term-dictionary.ts'
-import { placesBegun, writeWordOrder } from './word-order.ts'
+import { positionsWithPrefix, writeWordOrder } from './word-order.ts'
 
 test('the places of a beginning are those of the terms that begin so, a mark apart', () => {
   const dictionary = new TermDictionary()
@@ -16,7 +16,7 @@ test('the places of a beginning are those of the terms that begin so, a mark apa
     fc.property(terms, word, (all, beginning) => {
       dictionary.clear()
       for (const term of all) dictionary.add(term)
-      // A segment holds some of them.
+      // A segment contains some of the terms.
       const held = all.filter((_, i) => i % 3 > 0)
       const numbers = Uint32Array.from(held, (term) => dictionary.find(term)).sort()
       const order = new Uint32Array(numbers.length)
@@ -25,7 +25,7 @@ test('the places of a beginning are those of the terms that begin so, a mark apa
         [...order].sort((a, b) => a - b),
         [...numbers.keys()],
       )
-      const begun = placesBegun(numbers, order, dictionary, new TextEncoder().encode(beginning))
+      const begun = positionsWithPrefix(numbers, order, dictionary, new TextEncoder().encode(beginning))
       assert.deepEqual(
         [...begun].map((place) => dictionary.textOf(numbers[place]!)).sort(),
         held.filter((term) => term.replace(/^=/, '').startsWith(beginning)).sort(),

@@ -2,8 +2,8 @@ import type { TermDictionary } from './term-dictionary.ts'
 import { headBytes, headOf, wordStart } from './term-shapes.ts'
 
 /**
- * The terms of a segment by the first bytes of their words, as places in its list: what begins alike stands together.
- * Words that have those bytes in common are in the order of that list.
+ * The terms of a segment ordered by the first bytes of their words, as positions in its list, so that words with a
+ * common prefix are adjacent. Words with equal first bytes keep the order of the list.
  */
 export function writeWordOrder(
   terms: Uint32Array<ArrayBufferLike>,
@@ -19,7 +19,7 @@ export function writeWordOrder(
     keys[place] = heads[terms[place]!]!
     places[place] = place
   }
-  // The last byte first, each time without a change of order among equals. After four times it stands in `order` again.
+  // A radix sort, last byte first; each pass is stable. After four passes the result is in `order` again.
   for (let shift = 0; shift < headBytes * 8; shift += 8) {
     const next = startsOf(keys, shift)
     for (let i = 0; i < keys.length; i++) {
@@ -31,7 +31,7 @@ export function writeWordOrder(
   }
 }
 
-/** Where those with each value of a byte begin. */
+/** The start of the range of each byte value. */
 function startsOf(keys: Uint32Array, shift: number): Uint32Array {
   const starts = new Uint32Array(256)
   for (let i = 0; i < keys.length; i++) starts[(keys[i]! >>> shift) & 0xff]!++
@@ -44,8 +44,8 @@ function startsOf(keys: Uint32Array, shift: number): Uint32Array {
   return starts
 }
 
-/** The places of the terms whose words begin with these bytes of UTF-8. */
-export function placesBegun(
+/** The positions of the terms whose words begin with these bytes of UTF-8. */
+export function positionsWithPrefix(
   terms: Uint32Array<ArrayBufferLike>,
   order: Uint32Array<ArrayBufferLike>,
   { shapes, starts, text }: Pick<TermDictionary, 'shapes' | 'starts' | 'text'>,

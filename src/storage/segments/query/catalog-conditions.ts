@@ -1,5 +1,5 @@
 import type { CatalogConditions } from '../../../search/search-index.ts'
-import type { SegmentImage } from '../format/segment-image.ts'
+import type { SegmentData } from '../format/segment-data.ts'
 import type { TermDictionary } from '../memory/term-dictionary.ts'
 
 interface WantedValues {
@@ -8,7 +8,7 @@ interface WantedValues {
   readonly wanted: ReadonlySet<number>
 }
 
-/** `null` where nothing is asked for. To be called inside the snapshot, as terms are looked up. */
+/** `null` without conditions. Must be called inside the snapshot, because it looks up terms. */
 export function numberConditions(
   conditions: CatalogConditions | undefined,
   dictionary: TermDictionary,
@@ -17,9 +17,9 @@ export function numberConditions(
   return conditions === undefined || isAny ? null : new NumberedConditions(conditions, dictionary)
 }
 
-/** The conditions of a search by the numbers of their values. */
+/** The conditions of a search, with the numbers of their values. */
 export class NumberedConditions {
-  /** -1: no document has it. */
+  /** | -1: no document has it. */
   readonly #author: number | null
   readonly #lists: readonly WantedValues[]
   readonly #scoreMin: number
@@ -32,7 +32,7 @@ export class NumberedConditions {
     const lists: WantedValues[] = []
     const want = (starts: WantedValues['starts'], values: WantedValues['values'], named: readonly string[] | null) => {
       if (named === null) return
-      // A text that is unknown has the number 0, which no value has.
+      // An unknown text has the number 0, which is not the number of any value.
       lists.push({ starts, values, wanted: new Set(named.map((value) => dictionary.find(value))) })
     }
     want('topicStart', 'topics', topics)
@@ -44,7 +44,7 @@ export class NumberedConditions {
     this.#scoreMax = scoreMax ?? Infinity
   }
 
-  hold(image: SegmentImage, document: number): boolean {
+  hold(image: SegmentData, document: number): boolean {
     if (this.#author !== null && image.documentAuthor[document] !== this.#author) return false
     if (this.#needsScore) {
       const score = image.documentScore[document]!

@@ -1,42 +1,45 @@
-import { findTerm, frequencyAt, type SegmentImage } from '../format/segment-image.ts'
-import { type BegunChunks, begunFrequency } from './begun-chunks.ts'
+import { bm25 } from '../../../text/bm25.ts'
+import { frequencyAt, lowerBound, postingRangeOf, type SegmentData } from '../format/segment-data.ts'
 import { bodyMask, bothMask, titleMask } from './compile-filter.ts'
 import { PhraseMatcher } from './match-phrase.ts'
 import type { KeywordPlan, PlannedClause } from './plan-keyword.ts'
+import { type PrefixChunks, prefixFrequency } from './prefix-chunks.ts'
 
-/** A title-and-body frequency (title << 16 | body) as one number, as far as the mask lets it be seen. */
+/** Combines a title and a body frequency (title << 16 | body) into one number, for the fields in the mask. */
 export function weighFrequency(frequency: number, mask: number, titleWeight: number): number {
   const inTitle = mask & titleMask ? (frequency >>> 16) * titleWeight : 0
   return mask & bodyMask ? inTitle + (frequency & 0xffff) : inTitle
 }
 
-/** Positions of the fields that the mask lets be searched. */
-export function searchedLength(image: SegmentImage, chunk: number, mask: number): number {
+/** The number of positions in the fields that the mask opens. */
+export function searchedLength(image: SegmentData, chunk: number, mask: number): number {
   const length = image.chunkLength[chunk]!
   if (mask === bothMask) return length
   const inTitle = image.titleLength[image.chunkVersion[chunk]!]!
   return mask === titleMask ? inTitle : length - inTitle
 }
 
-/** A posting list that is asked for ascending chunk numbers. */
+/** A posting list that is read in ascending order of chunk numbers. */
 export class PostingCursor {
   readonly weight: number
-  readonly #image: SegmentImage
+  readonly #image: SegmentData
   readonly #start: number
   readonly #end: number
   #at: number
   #asked = -1
 
-  constructor(image: SegmentImage, term: number, weight: number) {
-    const found = findTerm(image, term)
+  constructor(image: SegmentData, term: number, weight: number) {
+    const [start, end] = postingRangeOf(image, term)
     this.#image = image
     this.weight = weight
-    this.#start = found < 0 ? 0 : image.postingStart[found]!
-    this.#end = found < 0 ? 0 : image.postingStart[found + 1]!
-    this.#at = this.#start
+    this.#start = start
+    this.#end = end
+    this.#at = start
   }
 
-  /** Title << 16 | body, 0 when the chunk does not hold the term. Asking for a lower number starts over. */
+  /**
+   * Title << 16 | body, 0 if the chunk does not contain the term. A lower number than before starts from the beginning.
+   */
   frequency(chunk: number): number {
     const chunks = this.#image.postingChunk
     if (chunk < this.#asked) this.#at = this.#start
@@ -47,44 +50,39 @@ export class PostingCursor {
       low += stride
       stride *= 2
     }
-    let high = Math.min(low + stride, this.#end)
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if (chunks[middle]! < chunk) low = middle + 1
-      else high = middle
-    }
-    this.#at = low
-    return low < this.#end && chunks[low] === chunk ? frequencyAt(this.#image, low) : 0
+    const at = lowerBound(chunks, chunk, low, Math.min(low + stride, this.#end))
+    this.#at = at
+    return at < this.#end && chunks[at] === chunk ? frequencyAt(this.#image, at) : 0
   }
 }
 
 interface ClauseScorer {
   readonly number: number
   readonly cursors: readonly (readonly PostingCursor[])[]
-  readonly beginnings: readonly { readonly begun: BegunChunks; readonly weight: number }[]
+  readonly beginnings: readonly { readonly prefixed: PrefixChunks; readonly weight: number }[]
   readonly phrase: PhraseMatcher | null
   readonly weight: number
 }
 
 /**
- * Scores single chunks of one segment, one after the other: for queries with required clauses, where few chunks are
- * left, and for documents that are already chosen. Adds in the order in which the kernels do, so that both give the same bits.
+ * Scores single chunks of one segment: for queries with required clauses, which leave few chunks, and for given
+ * documents. It adds in the same order as the kernel, so that both results are equal bit by bit.
  */
 export class ChunkScorer {
-  readonly #image: SegmentImage
+  readonly #image: SegmentData
   readonly #plan: KeywordPlan
   readonly #must: readonly ClauseScorer[]
   readonly #any: readonly ClauseScorer[]
   readonly #mustNot: readonly ClauseScorer[]
   readonly #boosts: readonly ClauseScorer[]
 
-  constructor(image: SegmentImage, plan: KeywordPlan) {
+  constructor(image: SegmentData, plan: KeywordPlan) {
     const open = (clause: PlannedClause): ClauseScorer =>
       clause.type === 'word'
         ? {
             number: clause.number,
             cursors: [clause.terms.map(({ term, weight }) => new PostingCursor(image, term, weight))],
-            beginnings: clause.beginnings.map(({ lists, weight }) => ({ begun: lists.get(image)!, weight })),
+            beginnings: clause.beginnings.map(({ lists, weight }) => ({ prefixed: lists.get(image)!, weight })),
             phrase: null,
             weight: 0,
           }
@@ -103,7 +101,7 @@ export class ChunkScorer {
     this.#boosts = plan.boosts.map(open)
   }
 
-  /** 0 when the chunk does not match in the fields of the mask. */
+  /** 0 if the chunk does not match in the fields of the mask. */
   score(chunk: number, mask: number): number {
     let sum = 0
     for (const clause of this.#must) {
@@ -118,7 +116,7 @@ export class ChunkScorer {
     return sum
   }
 
-  /** What each clause adds to the score of a chunk that matches, by its number. */
+  /** The part that each clause adds to the score of a matching chunk, by the number of the clause. */
   parts(chunk: number, mask: number): number[] {
     const parts = new Array<number>(this.#plan.clauses).fill(0)
     for (const clause of [...this.#must, ...this.#any, ...this.#boosts]) {
@@ -128,21 +126,21 @@ export class ChunkScorer {
   }
 
   #add(before: number, clause: ClauseScorer, chunk: number, mask: number): number {
-    const { titleWeight, normBase, normStep } = this.#plan
-    const norm = normBase + normStep * searchedLength(this.#image, chunk, mask)
+    const { titleWeight } = this.#plan
+    const length = searchedLength(this.#image, chunk, mask)
     if (clause.phrase !== null) {
       for (const group of clause.cursors) if (!group.some((cursor) => cursor.frequency(chunk) !== 0)) return before
       const found = weighFrequency(clause.phrase.frequency(this.#image, chunk), mask, titleWeight)
-      return before + (clause.weight * found) / (found + norm)
+      return before + bm25(clause.weight, found, length, this.#plan)
     }
     let best = 0
     for (const cursor of clause.cursors[0]!) {
       const found = weighFrequency(cursor.frequency(chunk), mask, titleWeight)
-      best = Math.max(best, (cursor.weight * found) / (found + norm))
+      best = Math.max(best, bm25(cursor.weight, found, length, this.#plan))
     }
-    for (const { begun, weight } of clause.beginnings) {
-      const found = weighFrequency(begunFrequency(begun, chunk), mask, titleWeight)
-      best = Math.max(best, (weight * found) / (found + norm))
+    for (const { prefixed, weight } of clause.beginnings) {
+      const found = weighFrequency(prefixFrequency(prefixed, chunk), mask, titleWeight)
+      best = Math.max(best, bm25(weight, found, length, this.#plan))
     }
     return before + best
   }

@@ -1,4 +1,4 @@
-import { findTerm, type SegmentImage, segmentChunksMax } from '../format/segment-image.ts'
+import { postingRangeOf, type SegmentData, segmentChunksMax } from '../format/segment-data.ts'
 
 /** A set of chunk numbers of one segment. */
 export class ChunkSet {
@@ -16,13 +16,11 @@ export class ChunkSet {
     this.words[chunk >>> 5]! |= 1 << (chunk & 31)
   }
 
-  addTerm(image: SegmentImage, term: number): void {
-    const at = findTerm(image, term)
-    if (at < 0) return
+  addTerm(image: SegmentData, term: number): void {
     const { words } = this
     const chunks = image.postingChunk
-    const end = image.postingStart[at + 1]!
-    for (let p = image.postingStart[at]!; p < end; p++) {
+    const [from, end] = postingRangeOf(image, term)
+    for (let p = from; p < end; p++) {
       const chunk = chunks[p]!
       words[chunk >>> 5]! |= 1 << (chunk & 31)
     }

@@ -7,14 +7,14 @@ import { readableFields, type Scope } from '../../../access/scope.ts'
 import { noFilters, type VersionColumns } from '../../../search/search-index.ts'
 import { FilterClasses } from '../format/filter-classes.ts'
 import { SegmentBuilder, TermScratch } from '../format/segment-builder.ts'
-import { openImage, type SegmentImage } from '../format/segment-image.ts'
+import { openSegmentData, type SegmentData } from '../format/segment-data.ts'
 import { bodyMask, CompiledFilter, FilterCache, titleMask } from './compile-filter.ts'
 
 const none = new Uint8Array()
 const noTokens = new Uint32Array()
 
-/** A segment of documents of one chunk each, with these columns. */
-function segmentOf(documents: readonly VersionColumns[], classes: FilterClasses): SegmentImage {
+/** A segment of documents with one chunk each and these columns. */
+function segmentOf(documents: readonly VersionColumns[], classes: FilterClasses): SegmentData {
   const builder = new SegmentBuilder(new TermScratch())
   documents.forEach((columns, key) => {
     builder.addDocument(none, columns.publishedAt ?? Number.NaN, noCatalog)
@@ -22,7 +22,7 @@ function segmentOf(documents: readonly VersionColumns[], classes: FilterClasses)
     const classNumber = classes.add(columns, true)
     builder.addChunk({ id: none, version, first: true, classNumber, key, vectorKey: key, length: 0, body: noTokens })
   })
-  return openImage(builder.finish())
+  return openSegmentData(builder.finish())
 }
 
 function expectedMask(scope: Scope, columns: VersionColumns): number {

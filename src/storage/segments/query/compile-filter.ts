@@ -1,20 +1,19 @@
+import { LRUCache } from 'lru-cache'
 import type { Scope } from '../../../access/scope.ts'
 import type { SearchFilters } from '../../../search/search-index.ts'
 import type { FilterClass } from '../format/filter-classes.ts'
-import type { SegmentImage } from '../format/segment-image.ts'
-import { RecentlyUsed } from './recently-used.ts'
-import { scopeKey } from './scope-key.ts'
+import type { SegmentData } from '../format/segment-data.ts'
 
-/** What of a chunk may be searched: a set of these bits. */
+/** The fields of a chunk that may be searched: a set of these bits. */
 export const titleMask = 1
 export const bodyMask = 2
 export const bothMask = 3
 
-/** Table entries from here on: the time of publication decides, by the rule of that number less this. */
+/** From this table entry on, the publication time decides by a rule, whose number is the entry minus this. */
 const firstTimed = 4
-/** As many rules as a table entry can name; a class that needs another is `oddly` timed. */
+/** The number of rules that a table entry can name; a class that needs another one is `oddly` timed. */
 export const timeRulesMax = 64
-/** Several windows at once, or a rule too many. */
+/** Several windows at once, or too many rules. */
 const oddlyTimed = 255
 
 interface Window {
@@ -23,7 +22,7 @@ interface Window {
   readonly mask: number
 }
 
-/** What may be searched at any time, and what more within one window. */
+/** The fields that may be searched at any time, and the additional ones within one window. */
 interface TimeRule extends Window {
   readonly always: number
 }
@@ -33,7 +32,7 @@ interface Conditions {
   readonly platforms: ReadonlySet<string> | null
   readonly languages: ReadonlySet<string> | null
   readonly regions: ReadonlySet<string> | null
-  /** Without a window any time will do, none included; a window needs a time. */
+  /** Without a window any publication time matches, even none; a window needs a time. */
   readonly window: Window | null
 }
 
@@ -61,8 +60,8 @@ function meets(conditions: Conditions, found: FilterClass): boolean {
 }
 
 /**
- * A scope and the request's filters, ready for use while postings are walked: `table[class]` is the mask of a chunk,
- * and anything above 3 goes through `resolve`.
+ * A scope and the request's filters, compiled for walks over postings: `table[class]` is the mask of a chunk, and an
+ * entry above 3 goes through `resolve`.
  */
 export class CompiledFilter {
   table = new Uint8Array(0)
@@ -72,9 +71,9 @@ export class CompiledFilter {
   readonly #contentTypes: ReadonlySet<string> | null
   readonly #statuses: ReadonlySet<string> | null
   readonly #includeNonCurrent: boolean
-  /** By table entry less `firstTimed`: the same few windows hold for all classes of a request. */
+  /** By table entry minus `firstTimed`: all classes of a request share the same few windows. */
   readonly timeRules: TimeRule[] = []
-  /** For classes that are oddly timed: the mask that holds at any time, and what the windows add. */
+  /** For oddly timed classes: the mask at any time, and what the windows add. */
   readonly #always: number[] = []
   readonly #windows: Window[][] = []
 
@@ -106,7 +105,7 @@ export class CompiledFilter {
     this.extend()
   }
 
-  /** Classes are only ever added; a filter that is kept must hear of them before it is used again. */
+  /** Classes are only ever added; a cached filter must be extended before it is used again. */
   extend(): void {
     const decided = this.table.length
     if (decided === this.#classes.length) return
@@ -116,8 +115,8 @@ export class CompiledFilter {
     this.table = longer
   }
 
-  /** The mask of a chunk whose table entry is above 3, as far as it depends on the document. */
-  resolve(image: SegmentImage, chunk: number): number {
+  /** The mask of a chunk whose table entry is above 3, before the rule for titles. */
+  resolve(image: SegmentData, chunk: number): number {
     const number = image.chunkClass[chunk]!
     const publishedAt = image.documentPublished[image.chunkDocument[chunk]!]!
     const entry = this.table[number]!
@@ -134,10 +133,10 @@ export class CompiledFilter {
   }
 
   /**
-   * The mask of any chunk. A title stands with every chunk of its version; where it alone may be searched it counts for
-   * one of them, or the number of chunks would tell how long the body is.
+   * The mask of any chunk. A title belongs to every chunk of its version. If the title alone may be searched it counts
+   * for one of them, because the number of chunks would reveal the length of the body.
    */
-  maskOf(image: SegmentImage, chunk: number): number {
+  maskOf(image: SegmentData, chunk: number): number {
     const entry = this.table[image.chunkClass[chunk]!]!
     const mask = entry > bothMask ? this.resolve(image, chunk) : entry
     return mask === titleMask && image.titleChunk[image.chunkVersion[chunk]!] !== chunk ? 0 : mask
@@ -182,20 +181,21 @@ export class CompiledFilter {
 }
 
 /**
- * Keeps the filters of the last callers: an application's scope is the same from request to request, and deciding some
- * thousand classes again took a third of a search.
+ * Caches the filters of recent callers: the scope of an application is the same from request to request, and deciding
+ * some thousand classes again took a third of a search.
  */
 export class FilterCache {
   readonly #classes: readonly FilterClass[]
-  readonly #filters = new RecentlyUsed<CompiledFilter>(filtersKept)
+  readonly #filters = new LRUCache<string, CompiledFilter>({ max: filtersKept })
 
   constructor(classes: readonly FilterClass[]) {
     this.#classes = classes
   }
 
   filterFor(scope: Scope, filters: SearchFilters): CompiledFilter {
-    const make = () => new CompiledFilter(scope, filters, this.#classes)
-    const filter = this.#filters.get(`${scopeKey(scope)} ${JSON.stringify(filters)}`, make)
+    const key = `${scopeKey(scope)} ${JSON.stringify(filters)}`
+    const filter = this.#filters.get(key) ?? new CompiledFilter(scope, filters, this.#classes)
+    this.#filters.set(key, filter)
     filter.extend()
     return filter
   }
@@ -206,3 +206,18 @@ export class FilterCache {
 }
 
 const filtersKept = 64
+
+const scopeKeys = new WeakMap<Scope, string>()
+
+/**
+ * A key that is equal for scopes that open the same. It is cached, because a search needs it several times and a scope
+ * may list hundreds of datasets.
+ */
+export function scopeKey(scope: Scope): string {
+  let key = scopeKeys.get(scope)
+  if (key === undefined) {
+    key = JSON.stringify(scope)
+    scopeKeys.set(scope, key)
+  }
+  return key
+}

@@ -1,11 +1,13 @@
 import { type CatalogColumn, columnOf } from '../../../search/column-permissions.ts'
 import { bucketOfDay, dayOf, type Facet, type FacetField, type ValueCount } from '../../../search/facets.ts'
 import type { FilterClass } from '../format/filter-classes.ts'
-import { compareBytes, type SegmentImage } from '../format/segment-image.ts'
+import { compareBytes, type SegmentData } from '../format/segment-data.ts'
 import type { TermDictionary } from '../memory/term-dictionary.ts'
 import type { MatchingDocuments } from './matching-documents.ts'
 
-/** Fields that are told by a chunk's class: classes are counted, and the fields are added up from them at the end. */
+/**
+ * Fields that the class of a chunk determines: classes are counted, and the values are summed up from them at the end.
+ */
 const ofClass: Partial<Record<FacetField, (one: FilterClass) => string | null>> = {
   dataset: ({ datasetId }) => datasetId,
   platform: ({ platform }) => platform,
@@ -15,22 +17,22 @@ const ofClass: Partial<Record<FacetField, (one: FilterClass) => string | null>> 
   status: ({ status }) => status,
 }
 
-/** The days of four centuries, 1800 to 2200, are counted in an array; others are rare. */
+/** The days of four centuries, 1800 to 2200, are counted in an array; other days are rare. */
 const firstDay = -62_091
 const daysCounted = 146_097
 
-/** Which values are given, and in what order. */
+/** The values to return, and their order. */
 export interface Selection {
   readonly limit: number
-  /** By value; else by count, the most first, and then by value. */
+  /** Order by value; otherwise by descending count, and then by value. */
   readonly byValue: boolean
-  /** What values begin with, in UTF-8. */
+  /** The prefix of the values, in UTF-8. */
   readonly prefix: Uint8Array
-  /** Only values that come after it. */
+  /** Only values after this one. */
   readonly after: Uint8Array | null
 }
 
-/** The most frequent values of all. */
+/** The most frequent values. */
 export const mostFrequent = (limit: number): Selection => ({
   limit,
   byValue: false,
@@ -40,15 +42,15 @@ export const mostFrequent = (limit: number): Selection => ({
 
 /** Counts documents by their values, segment by segment. */
 interface Counter {
-  /** What must be marked as opened of the documents before they are added. */
+  /** The column that must be marked as opened in the documents before they are added. */
   readonly column: CatalogColumn | null
-  add(image: SegmentImage, matching: MatchingDocuments): void
+  add(image: SegmentData, matching: MatchingDocuments): void
   select(selection: Selection): ValueCount[]
 }
 
 /**
- * The counters of one search; what several of them need is counted once. None is made that is not asked for: the days take
- * 570 KB, which most searches would only clear and throw away.
+ * The counters of one search; counts that several facets need are made once. Only the needed counters are created: the
+ * days take 570 KB, which most searches would clear for nothing.
  */
 export function countersOf(
   facets: readonly Facet[],
@@ -89,7 +91,7 @@ class ClassCounter {
     this.#counts = new Uint32Array(classes.length)
   }
 
-  add({ chunkClass }: SegmentImage, { count, chunks }: MatchingDocuments): void {
+  add({ chunkClass }: SegmentData, { count, chunks }: MatchingDocuments): void {
     const counts = this.#counts
     for (let i = 0; i < count; i++) counts[chunkClass[chunks[i]!]!]!++
   }
@@ -109,7 +111,7 @@ class DayCounter {
   readonly #counts = new Uint32Array(daysCounted)
   readonly #rare = new Map<number, number>()
 
-  add({ documentPublished }: SegmentImage, { count, documents }: MatchingDocuments): void {
+  add({ documentPublished }: SegmentData, { count, documents }: MatchingDocuments): void {
     const counts = this.#counts
     for (let i = 0; i < count; i++) {
       const day = dayOf(documentPublished[documents[i]!]!)
@@ -133,7 +135,7 @@ class DayCounter {
   }
 }
 
-/** Of the others each document has a list of values; `author`, which has none here, is one value. */
+/** Each document has a list of values for these facets; `author`, which is not here, is one value. */
 const listsOf: Partial<
   Record<
     FacetField,
@@ -148,7 +150,7 @@ const listsOf: Partial<
   classifications: { starts: 'classificationStart', values: 'classifications' },
 }
 
-/** Values that a segment has by their numbers: so many that their texts are looked at only where they are given. */
+/** Counts values by their numbers in a segment: there are so many that a text is read only if it is returned. */
 class NumberCounter implements Counter {
   readonly column: CatalogColumn | null
   readonly #field: FacetField
@@ -160,11 +162,11 @@ class NumberCounter implements Counter {
     this.#field = field
     this.column = columnOf(field)
     this.#dictionary = dictionary
-    // Pages that nothing is counted in are never touched.
+    // Pages without counts are never touched.
     this.#counts = new Uint32Array(dictionary.sharedSize)
   }
 
-  add(image: SegmentImage, { count, documents, opened }: MatchingDocuments): void {
+  add(image: SegmentData, { count, documents, opened }: MatchingDocuments): void {
     const lists = listsOf[this.#field]
     const starts = lists && image[lists.starts]
     const values = lists === undefined ? image.documentAuthor : image[lists.values]
@@ -185,7 +187,7 @@ class NumberCounter implements Counter {
     const dictionary = this.#dictionary
     const { text, starts } = dictionary
     const counts = this.#counts
-    // A short list in order: nearly all are turned away by their count, or by few of their bytes.
+    // A short sorted list: nearly all values are rejected by their count, or by a few of their bytes.
     const best: number[] = []
     const isBefore = (a: number, b: number) =>
       byValue || counts[a] === counts[b] ? dictionary.compare(a, b) < 0 : counts[a]! > counts[b]!

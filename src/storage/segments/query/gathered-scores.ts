@@ -1,11 +1,12 @@
-import { segmentChunksMax } from '../format/segment-image.ts'
-
-/** Scores by chunk, and which chunks have one: what a segment's search gathers before it ranks. All zero in between. */
+/**
+ * Scores by chunk, and a bit for each chunk that has one: the result of searching a segment before it is ranked. All
+ * zero between two searches.
+ */
 export class GatheredScores {
   readonly scores: Float64Array
   readonly touched: Int32Array
 
-  constructor(scores = new Float64Array(segmentChunksMax), touched = new Int32Array(segmentChunksMax / 32)) {
+  constructor(scores: Float64Array, touched: Int32Array) {
     this.scores = scores
     this.touched = touched
   }
@@ -20,7 +21,7 @@ export class GatheredScores {
     if (score > this.scores[chunk]!) this.scores[chunk] = score
   }
 
-  /** Gives every chunk with its score, ascending, and leaves zeros. */
+  /** Passes every chunk with its score to `each`, ascending, and resets them to zero. */
   take(chunks: number, each: (chunk: number, score: number) => void): void {
     const words = (chunks + 31) >>> 5
     for (let i = 0; i < words; i++) {

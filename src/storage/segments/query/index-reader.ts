@@ -1,13 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import { receiveMessageOnPort } from 'node:worker_threads'
 import type { ScopeEntry } from '../../../access/scope.ts'
+import type { WithoutVectorOutcome, WithoutVectorRequest } from '../../../indexing/fed-index.ts'
 import { type CatalogColumn, entriesOpening } from '../../../search/column-permissions.ts'
 import { packStatistics, unpackStatistics } from '../../../search/keyword-statistics.ts'
 import {
   type CatalogConditions,
-  type CountOutcome,
-  type CountRequest,
-  type DocumentHit,
+  type ChunkScore,
   type DocumentScores,
   type KeywordOutcome,
   type KeywordRequest,
@@ -18,72 +17,61 @@ import {
   type SearchFilters,
   type SimilarWordsOutcome,
   type SimilarWordsRequest,
-  type ToldColumns,
   type ValuesOutcome,
   type ValuesRequest,
   type VectorOutcome,
   type VectorRequest,
-  type WithoutVectorOutcome,
-  type WithoutVectorRequest,
 } from '../../../search/search-index.ts'
 import type { KeywordQuery } from '../../../text/types.ts'
 import { isDamage } from '../../full-disk.ts'
+import { isSqliteError } from '../../sqlite-advice.ts'
 import { VectorReader, vectorId } from '../file/durable-file.ts'
 import type { FilterClass } from '../format/filter-classes.ts'
-import type { SegmentImage } from '../format/segment-image.ts'
+import type { SegmentData } from '../format/segment-data.ts'
 import { usableVector } from '../format/vector-column.ts'
 import { Control } from '../memory/control.ts'
-import type { ListUpdate, Profile } from '../memory/published-list.ts'
-import { openColumn, openSegment, type Place, type SearchView, type Segment } from '../memory/segment.ts'
+import { openColumn, openSegment, type SearchView, type Segment } from '../memory/segment.ts'
 import { TermDictionary } from '../memory/term-dictionary.ts'
-import type { DoubtfulVectors } from '../memory/thread-news.ts'
-import { type BegunLists, BegunWords } from './begun-chunks.ts'
+import type { DoubtfulVectors, ListUpdate, Profile } from '../memory/thread-messages.ts'
 import { type NumberedConditions, numberConditions } from './catalog-conditions.ts'
 import { type CompiledFilter, FilterCache } from './compile-filter.ts'
 import { countersOf, mostFrequent } from './count-values.ts'
 import { KeywordKernel } from './keyword-kernel.ts'
 import { LackingVectors, pageWithoutVector } from './lacking-vectors.ts'
 import { isOpened, MatchingDocuments } from './matching-documents.ts'
+import { skipFromUsual } from './max-score.ts'
 import {
-  beginningsOf,
   countedBy,
   findTerms,
   type KeywordPlan,
   noStatistics,
   planKeyword,
+  prefixesOf,
   statisticsFrom,
   type TermNumbers,
 } from './plan-keyword.ts'
+import { type PrefixLists, PrefixWords } from './prefix-chunks.ts'
 import type { Outcome, ReaderCall, ReaderOptions, SearchReply } from './reader-calls.ts'
 import { TermScan } from './scan-terms.ts'
 import { StatisticsCache } from './scope-statistics.ts'
-import {
-  nearestChunks,
-  placesOf,
-  type Scores,
-  type ScoringByVector,
-  scoreByVector,
-  scoreByWords,
-} from './score-documents.ts'
+import { placesOf, type ScoringByVector, scoreByVector, scoreByWords } from './score-documents.ts'
 import { type ByDocument, searchKeyword } from './search-keyword.ts'
 import { type ReadFloats, searchVector } from './search-vector.ts'
-import { siftFromUsual } from './sift-chunks.ts'
-import { SimdKeywordKernel } from './simd-keyword-kernel.ts'
 import { findSimilarWords } from './similar-words.ts'
-import { type IndexPart, likelyAmongBest, segmentsOf, wholeIndex } from './split-search.ts'
-import { openKernel, type VectorKernel } from './vector-kernel.ts'
+import { type IndexPart, segmentsOf, wholeIndex } from './split-search.ts'
+import { VectorKernel } from './vector-kernel.ts'
 
 interface Opened {
   /** All segments. */
   readonly view: SearchView
   /** The numbers of the query's terms. */
   readonly terms: TermNumbers
-  /** Of the dictionary: what was read in it is of this index while it is the same. */
+  /** The epoch of the dictionary: while it is the same, the numbers are valid. */
   readonly epoch: number
   readonly conditions: NumberedConditions | null
 }
 
-/** A plan, with what the next page goes by. */
+/** A plan, with the statistics for the next page. */
 interface HandedPlan extends KeywordPlan {
   readonly handedOn: readonly number[] | undefined
 }
@@ -99,12 +87,12 @@ export class IndexReader {
   readonly #terms: TermScan
   readonly #memories: WebAssembly.Memory[] = []
   readonly #keywordKernel: KeywordKernel
-  readonly #begunWords: BegunWords
+  readonly #prefixWords: PrefixWords
   readonly #kernel: VectorKernel
   readonly #classes: FilterClass[] = []
   readonly #filters = new FilterCache(this.#classes)
   readonly #statistics = new StatisticsCache(this.#classes)
-  /** By the number of the profile; null for one that the index does not know. */
+  /** By the number of the profile; null for a profile that the index does not know. */
   readonly #lacking = new Map<number | null, LackingVectors>()
   readonly #matching = new MatchingDocuments()
   #profiles: readonly Profile[] = []
@@ -118,16 +106,19 @@ export class IndexReader {
     this.#options = options
     this.#control = new Control(options.shared.control)
     this.#dictionary = new TermDictionary(options.shared.dictionary)
-    this.#terms = new TermScan(this.#dictionary, options.kernel)
-    this.#kernel = openKernel(options.kernel, this.#memories)
-    this.#keywordKernel = options.kernel === 'simd' ? new SimdKeywordKernel(this.#memories) : new KeywordKernel()
-    this.#begunWords = new BegunWords(this.#dictionary, this.#keywordKernel)
+    this.#terms = new TermScan(this.#dictionary)
+    this.#kernel = new VectorKernel(this.#memories)
+    this.#keywordKernel = new KeywordKernel(this.#memories)
+    this.#prefixWords = new PrefixWords(this.#dictionary, this.#keywordKernel)
   }
 
-  /** Hears whether vectors could be read from the file: null, or what it failed of. */
+  /** Called after each read of vectors from the file: with null, or with the error. */
   onVectorFile: (error: unknown) => void = () => {}
 
-  /** Hears of vectors that the file does not have, or not whole: of chunks that are gone since, or it is damaged. */
+  /**
+   * Called with vectors that the file lacks or that are damaged: their chunks were deleted since, or the file is
+   * damaged.
+   */
   onDoubt: (vectors: DoubtfulVectors) => void = () => {}
 
   /** `deadline` is on the clock of `performance.now()`. */
@@ -150,8 +141,6 @@ export class IndexReader {
         return this.#similarWords(call.request, deadline)
       case 'score':
         return this.#score(call.request, deadline)
-      case 'count':
-        return this.#count(call.request, deadline)
       case 'values':
         return this.#values(call.request, deadline)
       case 'withoutVector':
@@ -159,7 +148,7 @@ export class IndexReader {
     }
   }
 
-  /** Takes in what the writer sent, so that an idle reader does not hoard it. Resolves when there may be more. */
+  /** Receives the writer's messages, so that they do not pile up in an idle reader. Resolves when there may be more. */
   async catchUp(): Promise<void> {
     const { state, version } = this.#control.snapshot(this.#options.reader, () => undefined)
     this.#follow(version)
@@ -187,12 +176,12 @@ export class IndexReader {
       plan,
       filter: this.#filters.filterFor(request.scope, request.filters),
       visible: isUnfiltered(request) ? this.#statistics.searchable(request.scope, opened.view) : () => null,
-      siftFrom: this.#options.siftFrom ?? siftFromUsual,
+      skipFrom: this.#options.skipFrom ?? skipFromUsual,
       kernel: this.#keywordKernel,
       limit,
       after: request.after,
       otherChunksMax: wholeNumber(request.otherChunksMax),
-      explained: request.explain ? limit : request.explainFirst ? 1 : 0,
+      explain: request.explain ?? false,
       order,
       byDocument: !isByDocument
         ? null
@@ -210,20 +199,20 @@ export class IndexReader {
       deadline,
     })
     if (found === null) return timedOut
-    const { places, ...outcome } = found
-    const likely = places.slice(0, likelyAmongBest(limit, view.segments, opened.view.segments))
-    const told = { ...outcome, hits: this.#withCosines(request, view, outcome.hits, likely, deadline) }
-    // Where others do a part of it, there may be a next page though this one has none.
-    const page = outcome.next === null && part.of === 1 ? told : { ...told, statistics: plan.handedOn }
+    // If other threads do parts of the search, there may be a next page though this part has none.
+    const page = found.next === null && part.of === 1 ? found : { ...found, statistics: plan.handedOn }
     if (request.facets === undefined) return page
     const selection = mostFrequent(wholeNumber(request.facets.limit))
     const facets = counters.map((counter) => counter.select(selection))
-    // Cleared meanwhile: the numbers that were counted mean other values by now.
+    // The index was cleared meanwhile: the counted numbers stand for other values now.
     if (this.#dictionary.epoch !== opened.epoch) return this.#keyword(request, deadline, part)
     return { ...page, facets }
   }
 
-  /** Which documents, or columns of the catalog, are open as they are now; `null`: of all that the request shows. */
+  /**
+   * A function that finds the filter for current documents, or for a column of the catalog; a `null` filter means all
+   * documents that the request shows.
+   */
   #openedBy({ scope, filters }: KeywordRequest): (column: CatalogColumn | null) => CompiledFilter | null {
     const known = new Map<CatalogColumn | null, CompiledFilter | null>()
     const filterOf = (column: CatalogColumn | null): CompiledFilter | null => {
@@ -242,9 +231,9 @@ export class IndexReader {
     const { view, epoch } = this.#open()
     const filter = this.#filters.filterFor({ entries: scope.entries.map(wholly) }, noFilters)
     const { shared, counters } = countersOf([field], this.#classes, this.#dictionary)
-    for (const { image, died } of view.segments) {
+    for (const { image, deletedAt } of view.segments) {
       if (performance.now() > deadline) return timedOut
-      this.#matching.takeVisible(image, died, view.generation, filter)
+      this.#matching.takeVisible(image, deletedAt, view.generation, filter)
       for (const counter of shared) counter.add(image, this.#matching)
     }
     const most = Math.max(1, wholeNumber(limit))
@@ -267,7 +256,7 @@ export class IndexReader {
     const isCurrent = (number: number) => this.#classes[number]!.current
     const admits =
       conditions &&
-      ((image: SegmentImage, chunk: number) =>
+      ((image: SegmentData, chunk: number) =>
         isOpened(image, chunk, isCurrent, open) && conditions.hold(image, image.chunkDocument[chunk]!))
     this.#keywordKernel.begin(filter, this.#options.titleWeight)
     const words = findSimilarWords({
@@ -285,49 +274,12 @@ export class IndexReader {
     return words === null ? timedOut : { outcome: 'found', words }
   }
 
-  /** The first hits, whose places are given, with their cosines; as they are where time ran out. */
-  #withCosines(
-    { scope, filters, near }: KeywordRequest,
-    view: SearchView,
-    hits: readonly DocumentHit[],
-    places: readonly Place[],
-    deadline: number,
-  ): readonly DocumentHit[] {
-    if (near === undefined) return hits
-    const nearest = near.map((query) => {
-      const scoring = this.#scoringByVector({ ...query, scope }, view, deadline)
-      return scoring === null ? [] : nearestChunks(scoring, places)
-    })
-    if (!nearest.every((one) => one !== null)) return hits
-    return hits.map((hit, i) =>
-      i < places.length
-        ? { ...hit, cosines: nearest.map((one) => one[i]?.score ?? null), ...this.#told(filters, view, places[i]!) }
-        : hit,
-    )
-  }
-
-  /** Of a document's current version. Where others are searched too, it may not be the one that was found. */
-  #told({ includeNonCurrent }: SearchFilters, { segments }: SearchView, place: Place): ToldColumns | null {
-    if (includeNonCurrent) return null
-    const { image } = segments[place.segment]!
-    const classOf = (chunk: number) => this.#classes[image.chunkClass[chunk]!]!
-    const last = image.documentFirstChunk[place.document + 1]! - 1
-    let chunk = image.documentFirstChunk[place.document]!
-    while (chunk < last && !classOf(chunk).current) chunk++
-    const published = image.documentPublished[place.document]!
-    return {
-      language: classOf(chunk).language,
-      publishedAt: Number.isNaN(published) ? null : published,
-      titleLength: image.titleLength[image.chunkVersion[chunk]!]!,
-    }
-  }
-
   #vector(request: VectorRequest, deadline: number, part: IndexPart): VectorOutcome {
-    const opened = this.#open(request.words?.query)
+    const opened = this.#open()
     const filter = this.#filters.filterFor(request.scope, request.filters)
     const profile = this.#profiles.find(({ profileId }) => profileId === request.profileId)
     const vector = profile === undefined ? null : usableVector(request.vector, profile.dimensions)
-    // Of the whole index, by one of those who share the search: shares of its parts would say nothing.
+    // Computed for the whole index by one of the threads that share the search: shares of its parts would be wrong.
     const vectorsPending = part.number === 0 && this.#lackingOf(profile).areMany(opened.view, filter)
     if (profile === undefined || vector === null) return { outcome: 'found', hits: [], vectorsPending }
     const searchable = this.#statistics.gather(request.scope, opened.view, [], new Map(), deadline)
@@ -335,7 +287,7 @@ export class IndexReader {
     const view = partOf(opened.view, part)
     const topK = wholeNumber(request.topK)
     const enough = request.enough ?? { chunks: topK, documents: 0 }
-    const found = searchVector({
+    const hits = searchVector({
       view,
       filter,
       visible: isUnfiltered(request) ? this.#statistics.bodies(request.scope, opened.view) : () => null,
@@ -348,31 +300,7 @@ export class IndexReader {
       readFloats: this.#readFloats,
       deadline,
     })
-    if (found === null) return timedOut
-    const likely = found.places.slice(
-      0,
-      likelyAmongBest(Math.min(topK, Math.max(enough.chunks, enough.documents)), view.segments, opened.view.segments),
-    )
-    const words = this.#toldByWords(request, opened, view, likely, deadline) ?? []
-    const hits = found.hits.map((hit, i) =>
-      i < words.length ? { ...hit, words: words[i]!, ...this.#told(request.filters, view, likely[i]!) } : hit,
-    )
-    return { outcome: 'found', hits, vectorsPending }
-  }
-
-  /** `null` where nothing is told: it was not asked for, or time ran out, or the dictionary is another one by now. */
-  #toldByWords(
-    { scope, words }: VectorRequest,
-    opened: Opened,
-    view: SearchView,
-    places: readonly Place[],
-    deadline: number,
-  ): Scores {
-    if (words === undefined) return null
-    const { query, filters, explain = false } = words
-    const plan = this.#plan({ scope, filters }, query, opened, deadline)
-    if (plan === null || this.#dictionary.epoch !== opened.epoch) return null
-    return scoreByWords({ view, plan, filter: this.#filters.filterFor(scope, filters), explain, deadline }, places)
+    return hits === null ? timedOut : { outcome: 'found', hits, vectorsPending }
   }
 
   #withoutVector({ profileId, languages, after, limit }: WithoutVectorRequest): WithoutVectorOutcome {
@@ -399,23 +327,27 @@ export class IndexReader {
     const plan = this.#plan(request, query, opened, deadline)
     if (plan === null) return timedOut
     if (this.#dictionary.epoch !== opened.epoch) return this.#score(request, deadline)
-    const { scope, filters, explain = false, vector } = request
+    const { documentIds, scope, filters, explain = [], vectors } = request
     const { view } = opened
-    const places = placesOf(view, request.documentIds)
-    const byWords = scoreByWords(
-      { view, plan, filter: this.#filters.filterFor(scope, filters), explain, deadline },
-      places,
-    )
-    const scoring = vector && this.#scoringByVector({ ...vector, filters, scope }, view, deadline)
-    const byVector = scoring === null ? places.map(() => null) : scoreByVector(scoring, places)
-    if (byWords === null || byVector === null) return timedOut
-    const scores = request.documentIds.map(
-      (documentId, i): DocumentScores => ({ documentId, keyword: byWords[i]!, vector: byVector[i]! }),
+    const places = placesOf(view, documentIds)
+    const isExplained = documentIds.map((documentId) => explain.includes(documentId))
+    const filter = this.#filters.filterFor(scope, filters)
+    const byWords = scoreByWords({ view, plan, filter, isExplained, deadline }, places)
+    if (byWords === null) return timedOut
+    const byVectors: (ChunkScore | null)[][] = documentIds.map(() => [])
+    for (const vector of vectors) {
+      const scoring = this.#scoringByVector({ ...vector, scope }, view, deadline)
+      const scored = scoring === null ? places.map(() => null) : scoreByVector(scoring, places)
+      if (scored === null) return timedOut
+      for (const [i, scores] of byVectors.entries()) scores.push(scored[i]!)
+    }
+    const scores = documentIds.map(
+      (documentId, i): DocumentScores => ({ documentId, keyword: byWords[i]!, vectors: byVectors[i]! }),
     )
     return { outcome: 'found', scores }
   }
 
-  /** `null` for a profile that the index does not know, or a vector that cannot be compared with its own. */
+  /** `null` for a profile that the index does not know, or a vector that cannot be compared. */
   #scoringByVector(
     { profileId, vector: asked, scope, filters }: NearQuery & Pick<ScoreRequest, 'scope'>,
     view: SearchView,
@@ -429,25 +361,7 @@ export class IndexReader {
     return { view, filter, profile: profile.number, vector, kernel, readFloats, deadline }
   }
 
-  #count(request: CountRequest, deadline: number): CountOutcome {
-    const { view } = this.#open()
-    const filter = this.#filters.filterFor(request.scope, request.filters)
-    let documents = 0
-    let chunks = 0
-    for (const { image, died } of view.segments) {
-      if (performance.now() > deadline) return { outcome: 'timed_out' }
-      let last = -1
-      for (let chunk = 0; chunk < image.chunks; chunk++) {
-        if (died[chunk]! <= view.generation || filter.maskOf(image, chunk) === 0) continue
-        chunks++
-        if (image.chunkDocument[chunk] !== last) documents++
-        last = image.chunkDocument[chunk]!
-      }
-    }
-    return { outcome: 'found', documents, chunks }
-  }
-
-  /** The state of the index as of now; the reader stays in it until `unpin`. */
+  /** Pins the reader to the current state of the index until `unpin`. */
   #open(query: KeywordQuery = noQuery, asked?: CatalogConditions): Opened {
     let terms: TermNumbers = new Map()
     let epoch = 0
@@ -462,7 +376,9 @@ export class IndexReader {
     return { view: { segments: this.#segments, generation }, terms, conditions, epoch }
   }
 
-  /** `null` when time runs out. To be made again, of another state, where the dictionary's epoch has changed meanwhile. */
+  /**
+   * `null` if the time runs out. Must be repeated with another state if the dictionary's epoch has changed meanwhile.
+   */
   #plan(
     request: Pick<ScoreRequest, 'scope' | 'filters' | 'statistics'>,
     query: KeywordQuery,
@@ -470,36 +386,36 @@ export class IndexReader {
     deadline: number,
   ): HandedPlan | null {
     const { scope, filters } = request
-    const begun = this.#begun(query, view, deadline)
-    if (begun === null) return null
+    const prefixed = this.#prefixed(query, view, deadline)
+    if (prefixed === null) return null
     const known = [...terms.values()].filter((term) => term !== 0)
-    const asksNothing = terms.size + begun.size === 0
-    const asked = [...terms.keys(), ...begun.keys()]
+    const asksNothing = terms.size + prefixed.size === 0
+    const asked = [...terms.keys(), ...prefixed.keys()]
     const handed = unpackStatistics(request.statistics, asked)
     const statistics = asksNothing
       ? noStatistics
       : handed === null
-        ? this.#statistics.gather(scope, view, known, begun, deadline)
-        : statisticsFrom(handed, terms, begun)
+        ? this.#statistics.gather(scope, view, known, prefixed, deadline)
+        : statisticsFrom(handed, terms, prefixed)
     if (statistics === null) return null
     const { titleWeight } = this.#options
     const weighing = { titleWeight, includeNonCurrent: filters.includeNonCurrent }
-    const handedOn = packStatistics(asked, countedBy(statistics, terms, begun))
-    return { ...planKeyword(query, terms, begun, statistics, weighing), handedOn }
+    const handedOn = packStatistics(asked, countedBy(statistics, terms, prefixed))
+    return { ...planKeyword(query, terms, prefixed, statistics, weighing), handedOn }
   }
 
-  /** By beginning. `null` when time runs out. */
-  #begun(query: KeywordQuery, { segments }: SearchView, deadline: number): ReadonlyMap<string, BegunLists> | null {
-    const begun = new Map<string, BegunLists>()
-    for (const beginning of beginningsOf(query)) {
-      const lists = this.#begunWords.lists(segments, beginning, deadline)
+  /** By prefix. `null` if the time runs out. */
+  #prefixed(query: KeywordQuery, { segments }: SearchView, deadline: number): ReadonlyMap<string, PrefixLists> | null {
+    const prefixed = new Map<string, PrefixLists>()
+    for (const beginning of prefixesOf(query)) {
+      const lists = this.#prefixWords.lists(segments, beginning, deadline)
       if (lists === null) return null
-      begun.set(beginning, lists)
+      prefixed.set(beginning, lists)
     }
-    return begun
+    return prefixed
   }
 
-  /** Brings the list to `version`, no further: what comes later is not yet published. */
+  /** Brings the list to exactly `version`: later updates are not published yet. */
   #follow(version: number): void {
     for (let received = receiveMessageOnPort(this.#options.writer); received; ) {
       this.#waiting.push(received.message as ListUpdate)
@@ -508,7 +424,7 @@ export class IndexReader {
     const due = this.#waiting.filter((update) => update.version <= version)
     if (due.length === 0) return
     this.#waiting = this.#waiting.filter((update) => update.version > version)
-    // What came and went in between is not there any more: its memory may hold something else by now.
+    // A segment that was added and removed in between is gone: its memory may hold something else by now.
     const removed = new Set(due.flatMap((update) => update.remove))
     this.#segments = this.#segments.filter((segment) => !removed.has(segment.id))
     for (const update of due) this.#take(update, removed)
@@ -545,8 +461,8 @@ export class IndexReader {
       if (missing.length > 0) this.onDoubt({ profile, vectorKeys: missing })
       return read
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ERR_SQLITE_ERROR') throw error
-      // A file that cannot be read costs the last step of precision, not the answer.
+      if (!isSqliteError(error)) throw error
+      // If the file cannot be read, the answer is less precise.
       this.onVectorFile(error)
       if (isDamage(error)) this.onDoubt({ profile, vectorKeys })
       return []
@@ -554,7 +470,7 @@ export class IndexReader {
   }
 }
 
-/** Whatever an entry opens of a document, it opens its columns. */
+/** An entry that opens any field of a document opens its columns. */
 const wholly = (entry: ScopeEntry): ScopeEntry => ({ ...entry, fields: ['title', 'body'] })
 
 const isUnfiltered = ({ filters }: { readonly filters: SearchFilters }): boolean =>

@@ -1,237 +1,437 @@
-import { fieldsAt, findTerm, frequencyAt, type SegmentImage, segmentChunksMax } from '../format/segment-image.ts'
-import { bodyTokensAt, titleTokensAt } from '../format/segment-tokens.ts'
-import { longStep, stepShift, termMask } from '../format/token-stream.ts'
-import type { Segment } from '../memory/segment.ts'
-import { type BegunChunks, begunFrequency, gatherBegun } from './begun-chunks.ts'
-import { searchedLength, weighFrequency } from './chunk-scorer.ts'
-import { bodyMask, type CompiledFilter, titleMask } from './compile-filter.ts'
+import { bm25 } from '../../../text/bm25.ts'
+import { countBits } from '../format/count-bits.ts'
+import { exceptionCode, postingRangeOf, type SegmentData } from '../format/segment-data.ts'
+import { tokenNumber } from '../format/segment-tokens.ts'
+import { hasDeletions, type Segment } from '../memory/segment.ts'
+import { weighFrequency } from './chunk-scorer.ts'
+import type { CompiledFilter } from './compile-filter.ts'
 import { GatheredScores } from './gathered-scores.ts'
+import { kernelClassesMax, keywordLayout, phraseWordsMax, placesAtOnce } from './kernel-layouts.ts'
+import { ArenaKernel, openMemory } from './kernel-memory.ts'
 import { PhraseMatcher } from './match-phrase.ts'
-import type { KeywordPlan, PlannedAlternative } from './plan-keyword.ts'
-import type { Sieve } from './sift-chunks.ts'
-import type { TopDocuments } from './top-documents.ts'
+import type { EssentialTerms } from './max-score.ts'
+import type { KeywordPlan, PlannedAlternative, PlannedPrefix, PlannedTerm } from './plan-keyword.ts'
+import type { PrefixChunks } from './prefix-chunks.ts'
+import { DocumentOffers, type TopDocuments } from './top-documents.ts'
+import {
+  eachScore,
+  postingScore,
+  prefixScore,
+  type VisitedSegment,
+  visiblePostings,
+  type WalkedSegment,
+} from './walk-postings.ts'
 
-/** One segment as one caller sees it. */
-export interface VisitedSegment {
-  readonly arena: number
-  readonly image: SegmentImage
-  readonly died: Int32Array<ArrayBufferLike>
-  readonly generation: number
-  readonly filter: CompiledFilter
-}
-
-/** One segment as one search walks it. */
-export interface WalkedSegment extends VisitedSegment {
-  readonly plan: KeywordPlan
-}
+/** The largest length that `chunkWord` can represent. */
+const wordLengthMax = 2 ** 16 - 1
 
 /**
- * The inner loops of keyword search: every posting of a term, filter and deaths looked up on the way. A thread answers
- * one call at a time, so what a kernel gathers in is its own. `SimdKeywordKernel` is the fast one; this one says what
- * both do, and is used where WebAssembly is not.
+ * The number of postings, and of words of 32 chunks, between two reads of the threshold: it rises fast in the first
+ * segment.
+ */
+const postingsAtOnce = 4096
+const wordsAtOnce = 128
+/** The kernel notes the groups it saw in the bits of one number. */
+const groupsMax = 31
+
+interface KernelExports {
+  mark(from: number, count: number, codeLeast: number): void
+  skip(from: number, count: number): number
+  gather(from: number, count: number, kept: number, scores: number, touched: number, raise: number): void
+  add_gathered(words: number): void
+  alone(from: number, count: number, threshold: number): number
+  rank(firstWord: number, words: number, threshold: number): number
+  phrases(count: number): void
+  note_prefix(places: number): void
+  take_prefix(words: number): number
+  skip_long(firstWord: number, words: number): number
+  gather_prefix(words: number, scores: number, touched: number, raise: number): void
+  visible(from: number, count: number): number
+  keep_written(count: number, term: number): number
+}
+
+type TakeScore = (chunk: number, score: number) => void
+/** The array that collects a term's scores, and whether they replace lower scores there or are added. */
+type Into = readonly [scores: number, touched: number, raise: number]
+
+/**
+ * The inner loops of keyword search: every posting of a term, with filter and deletions. They are in
+ * `keyword-kernel.wasm`, one instance for each arena. Segments that it cannot read are walked one posting at a time
+ * (`walk-postings.ts`), with the same results. A thread answers one call at a time, so a kernel needs one set of
+ * arrays.
  */
 export class KeywordKernel {
   /** The sum over the clauses so far. */
   readonly sum: GatheredScores
-  /** The alternatives of one clause among several, of which the best counts. */
+  /** The alternatives of one clause among several; the best one counts. */
   readonly clause: GatheredScores
-  readonly #frequencies = new Uint32Array(segmentChunksMax)
+  readonly #memory = openMemory(keywordLayout)
+  readonly #rows = this.#memory.rows
+  readonly #kernel: ArenaKernel<KernelExports>
+  /** The segment whose offsets were written last. */
+  #image: SegmentData | null = null
+  /** The title weight of the weighted frequencies. */
+  #titleWeight = NaN
+  /** The visible chunks of the segment, while chunks are skipped. */
+  #visible: Uint32Array | null = null
 
-  constructor(sum = new GatheredScores(), clause = new GatheredScores()) {
-    this.sum = sum
-    this.clause = clause
+  constructor(memories: readonly WebAssembly.Memory[]) {
+    const { sumScores, sumTouched, clauseScores, clauseTouched, limits } = this.#rows
+    this.sum = new GatheredScores(sumScores, sumTouched)
+    this.clause = new GatheredScores(clauseScores, clauseTouched)
+    this.#kernel = new ArenaKernel('keyword-kernel.wasm', memories, this.#memory.memory)
+    limits.fill(-2)
   }
 
-  /** Before a search; what stays the same over its segments. */
-  begin(_filter: CompiledFilter, _titleWeight: number): void {}
+  /** A chunk outside the scope has mask 0, for which every weighted frequency is 0: no branch is needed. */
+  begin(filter: CompiledFilter, titleWeight: number): void {
+    const { weighted, table, rulesFrom, rulesTo, ruleMasks, ruleAlways } = this.#rows
+    table.set(filter.table.subarray(0, kernelClassesMax))
+    for (const [i, { from, to, mask, always }] of filter.timeRules.entries()) {
+      rulesFrom[i] = from
+      rulesTo[i] = to
+      ruleMasks[i] = mask
+      ruleAlways[i] = always
+    }
+    if (titleWeight === this.#titleWeight) return
+    this.#titleWeight = titleWeight
+    for (let mask = 1; mask < 4; mask++) {
+      for (let code = 0; code < exceptionCode; code++) {
+        const frequency = ((code >>> 6) << 16) | (code & 63)
+        weighted[(mask << 8) | code] = weighFrequency(frequency, mask, titleWeight)
+      }
+    }
+  }
 
-  /** The chunks with the terms at these places of a segment's list. */
-  gatherBegun(segment: Segment, places: Uint32Array<ArrayBufferLike>): BegunChunks {
-    return gatherBegun(segment, places)
+  /** The chunks with the terms at these positions of a segment's list. */
+  gatherPrefix(segment: Segment, places: Uint32Array<ArrayBufferLike>): PrefixChunks {
+    const kernel = this.#kernelFor(segment)
+    for (let from = 0; from < places.length; from += placesAtOnce) {
+      const some = places.subarray(from, from + placesAtOnce)
+      this.#rows.places.set(some)
+      kernel.note_prefix(some.length)
+    }
+    const words = wordsOf(segment)
+    const count = kernel.take_prefix(words)
+    const { prefixTitles, prefixBodies } = this.#rows
+    return { titles: prefixTitles.slice(0, words), bodies: prefixBodies.slice(0, words), count }
   }
 
   /**
-   * Before a segment's clauses, until it is ranked: chunks that the sieve does not hold need not be scored, but are counted.
-   * `visible` has a bit for each chunk that may be searched, all of them in both fields. Here everything is scored.
+   * Called before a segment's clauses, and valid until it is ranked: chunks without an essential term are counted but
+   * not scored. `visible` has a bit for each chunk that may be searched, all of them in both fields.
    */
-  sift(_walked: WalkedSegment, _visible: Uint32Array, _sieve: Sieve): void {}
+  skip(walked: WalkedSegment, visible: Uint32Array, essential: EssentialTerms): void {
+    if (!isWalkable(walked)) return
+    this.#visible = visible
+    const kernel = this.#kernelFor(walked)
+    for (const { term, codeLeast } of essential) {
+      const [from, end] = postingRangeOf(walked.image, term)
+      kernel.mark(from, end - from, codeLeast)
+    }
+    const { marks } = this.#rows
+    for (let i = 0; i < visible.length; i++) marks[i]! &= visible[i]!
+  }
 
-  /** Adds the scores of a term or a beginning to the sum. */
+  /** Adds the scores of a term or a prefix to the sum. */
   add(walked: WalkedSegment, planned: PlannedAlternative): void {
-    eachScore(walked, planned, (chunk, score) => this.sum.add(chunk, score))
+    if (isWalkable(walked)) this.#gather(walked, planned, this.sum, false)
+    else eachScore(walked, planned, (chunk, score) => this.sum.add(chunk, score))
   }
 
-  /** Takes a term or a beginning for an alternative of what is gathered there. */
+  /** Raises the collected scores to those of a term or a prefix, as an alternative. */
   raise(walked: WalkedSegment, planned: PlannedAlternative, gathered: GatheredScores): void {
-    eachScore(walked, planned, (chunk, score) => gathered.raise(chunk, score))
+    if (isWalkable(walked)) this.#gather(walked, planned, gathered, true)
+    else eachScore(walked, planned, (chunk, score) => gathered.raise(chunk, score))
   }
 
-  /** Adds what was gathered for a clause to the sum, and empties it. */
-  addClause({ image }: WalkedSegment): void {
-    this.clause.take(image.chunks, (chunk, score) => this.sum.add(chunk, score))
+  /** Adds the collected scores of a clause to the sum, and resets them. */
+  addClause(walked: WalkedSegment): void {
+    this.#kernelFor(walked).add_gathered(wordsOf(walked))
   }
 
-  /** Alternatives that are the whole of a query: gathered and ranked. Returns the number of matching chunks. */
+  /** Scores and ranks alternatives that are the whole query. Returns the number of matching chunks. */
   alone(walked: WalkedSegment, alternatives: readonly PlannedAlternative[], top: TopDocuments): number {
-    for (const planned of alternatives) this.raise(walked, planned, this.sum)
-    return this.rank(walked, top)
+    const [first] = alternatives
+    const canWalk = isWalkable(walked)
+    if (canWalk && alternatives.length === 1 && !('lists' in first!)) return this.#aloneTerm(walked, first!, top)
+    const skippable = canWalk ? alternatives.findLast((planned) => 'lists' in planned) : undefined
+    for (const planned of alternatives) if (planned !== skippable) this.raise(walked, planned, this.sum)
+    return skippable === undefined ? this.rank(walked, top) : this.#skipLongChunks(walked, skippable, top)
   }
 
-  /** Ranks the sum and empties it. Returns the number of matching chunks. */
-  rank({ image }: WalkedSegment, top: TopDocuments): number {
+  #aloneTerm(walked: WalkedSegment, term: PlannedTerm, top: TopDocuments): number {
+    const { image } = walked
+    const kernel = this.#scoring(walked, term.weight)
     const documents = new DocumentOffers(image, top)
     let matches = 0
-    this.sum.take(image.chunks, (chunk, score) => {
-      matches++
-      documents.take(chunk, score)
-    })
+    const [first, last] = postingRangeOf(image, term.term)
+    for (let from = first; from < last; from += postingsAtOnce) {
+      const end = Math.min(last, from + postingsAtOnce)
+      const threshold = top.thresholdFrom(image.chunkDocument[image.postingChunk[from]!]!)
+      const found = kernel.alone(from, end - from, threshold)
+      if (this.#rows.putOff[0] === 0) {
+        matches += found
+        this.#offer(documents)
+        continue
+      }
+      // Some postings need a closer look, and documents must come in order: the whole block takes the slow path.
+      for (let posting = from; posting < end; posting++) {
+        const score = postingScore(walked, posting, term.weight)
+        if (score === 0) continue
+        matches++
+        documents.take(image.postingChunk[posting]!, score)
+      }
+    }
     documents.end()
     return matches
   }
 
-  /**
-   * Writes the chunks of `count` postings that are visible and hold the term in a field that may be searched, with the
-   * mask of those fields. Returns how many.
-   */
-  keepVisible(
-    { image, died, generation, filter }: VisitedSegment,
-    from: number,
-    count: number,
-    chunks: Uint16Array,
-    masks: Uint8Array,
+  /** Ranks the sum and resets it. Returns the number of matching chunks. */
+  rank(walked: WalkedSegment, top: TopDocuments): number {
+    return this.#rank(walked, top, () => 0) + this.#endSkipping()
+  }
+
+  /** Returns the number of matching chunks that were not scored. */
+  #endSkipping(): number {
+    const visible = this.#visible
+    if (visible === null) return 0
+    const { marks, noted } = this.#rows
+    let count = 0
+    for (let i = 0; i < visible.length; i++) count += countBits(noted[i]! & visible[i]! & ~marks[i]!)
+    marks.fill(0, 0, visible.length)
+    noted.fill(0, 0, visible.length)
+    this.#visible = null
+    return count
+  }
+
+  /** `before` is called for each portion, 32 chunks a word, and returns the number of matches in it without a score. */
+  #rank(
+    walked: WalkedSegment,
+    top: TopDocuments,
+    before: (first: number, count: number, threshold: number) => number,
   ): number {
-    let kept = 0
-    for (let posting = from; posting < from + count; posting++) {
-      const chunk = image.postingChunk[posting]!
-      const mask = filter.maskOf(image, chunk)
-      if ((mask & fieldsAt(image, posting)) === 0 || died[chunk]! <= generation) continue
-      chunks[kept] = chunk
-      masks[kept++] = mask
+    const kernel = this.#kernelFor(walked)
+    const documents = new DocumentOffers(walked.image, top)
+    const words = wordsOf(walked)
+    let matches = 0
+    for (let first = 0; first < words; first += wordsAtOnce) {
+      const count = Math.min(wordsAtOnce, words - first)
+      const threshold = top.thresholdFrom(walked.image.chunkDocument[32 * first]!)
+      matches += before(first, count, threshold)
+      matches += kernel.rank(first, count, threshold)
+      this.#offer(documents)
     }
+    documents.end()
+    return matches
+  }
+
+  /** The frequency of a phrase in each of the first `count` chunks of the list, title << 16 | body. */
+  phrases(
+    walked: WalkedSegment,
+    groups: readonly (readonly number[])[],
+    list: Uint16Array,
+    count: number,
+  ): Uint32Array {
+    const { image } = walked
+    const { phrase, phraseFrequencies } = this.#rows
+    const terms = groups.flat()
+    if (groups.length > groupsMax || groups.length + 2 + terms.length > phraseWordsMax) {
+      const matcher = new PhraseMatcher(groups)
+      for (let i = 0; i < count; i++) phraseFrequencies[i] = matcher.frequency(image, list[i]!)
+      return phraseFrequencies
+    }
+    let start = 0
+    const starts = groups.map((group) => {
+      start += group.length
+      return start
+    })
+    phrase.set([groups.length, 0, ...starts, ...terms.map((term) => tokenNumber(image, term))])
+    this.#rows.list.set(list.subarray(0, count))
+    this.#kernelFor(walked).phrases(count)
+    return phraseFrequencies
+  }
+
+  /**
+   * Writes the chunks of `count` postings that are visible and contain the term in a field that may be searched, with
+   * the mask of those fields. Returns how many.
+   */
+  keepVisible(visited: VisitedSegment, from: number, count: number, chunks: Uint16Array, masks: Uint8Array): number {
+    if (!isWalkable(visited)) return visiblePostings(visited, from, count, chunks, masks)
+    const kept = this.#visiting(visited).visible(from, count)
+    if (kept < 0) return visiblePostings(visited, from, count, chunks, masks)
+    chunks.set(this.#rows.list.subarray(0, kept))
+    masks.set(this.#rows.masks.subarray(0, kept))
     return kept
   }
 
   /**
-   * Of the first `count` chunks, leaves those that have the term for a word as it is written, the first of its position, in
-   * a field of their mask. Returns how many.
+   * Keeps those of the first `count` chunks that contain the term as a word as written, the first of its position, in a
+   * field of their mask. Returns how many.
    */
   keepWritten(
-    { image }: Pick<Segment, 'arena' | 'image'>,
+    segment: Pick<Segment, 'arena' | 'image'>,
     term: number,
     chunks: Uint16Array,
     masks: Uint8Array,
     count: number,
   ): number {
-    let kept = 0
-    for (let i = 0; i < count; i++) {
-      const chunk = chunks[i]!
-      const isWritten =
-        ((masks[i]! & bodyMask) !== 0 && isFirst(bodyTokensAt(image, chunk), term)) ||
-        ((masks[i]! & titleMask) !== 0 && isFirst(titleTokensAt(image, image.chunkVersion[chunk]!), term))
-      if (isWritten) chunks[kept++] = chunk
-    }
+    const number = tokenNumber(segment.image, term)
+    if (number < 0) return 0
+    const { list, masks: fields } = this.#rows
+    list.set(chunks.subarray(0, count))
+    fields.set(masks.subarray(0, count))
+    const kept = this.#kernelFor(segment).keep_written(count, number)
+    chunks.set(list.subarray(0, kept))
     return kept
   }
 
-  /** How often a phrase stands in each of the first `count` chunks of the list, title << 16 | body. */
-  phrases(
-    { image }: WalkedSegment,
-    groups: readonly (readonly number[])[],
-    list: Uint16Array,
-    count: number,
-  ): Uint32Array {
-    const matcher = new PhraseMatcher(groups)
-    for (let i = 0; i < count; i++) this.#frequencies[i] = matcher.frequency(image, list[i]!)
-    return this.#frequencies
+  /** Most chunks of a short prefix are too long to be among the best: they are counted, but not scored. */
+  #skipLongChunks(walked: WalkedSegment, { lists, weight }: PlannedPrefix, top: TopDocuments): number {
+    const prefixed = lists.get(walked.image)!
+    if (prefixed.count === 0) return this.rank(walked, top)
+    this.#takePrefix(prefixed)
+    const kernel = this.#scoring(walked, weight)
+    let limitsFor = -1
+    return this.#rank(walked, top, (first, count, threshold) => {
+      // Computing the limits takes as long as a portion of a rare prefix; usually the threshold has not changed since
+      // the previous portion.
+      if (threshold !== limitsFor) this.#setLimits(walked.plan, weight, threshold)
+      limitsFor = threshold
+      const matches = kernel.skip_long(first, count)
+      for (const chunk of this.#thosePutOff()) {
+        const score = prefixScore(walked, prefixed, chunk, weight)
+        if (score !== 0) this.sum.raise(chunk, score)
+      }
+      return matches
+    })
   }
-}
 
-function isFirst(tokens: Uint32Array<ArrayBufferLike>, term: number): boolean {
-  for (let i = 0; i < tokens.length; i++) {
-    const step = tokens[i]! >>> stepShift
-    if (step !== 0 && (tokens[i]! & termMask) === term) return true
-    if (step === longStep) i++
-  }
-  return false
-}
-
-/** The first posting of a term, and the end. */
-export function postingRangeOf(image: SegmentImage, term: number): [from: number, end: number] {
-  const found = findTerm(image, term)
-  return found < 0 ? [0, 0] : [image.postingStart[found]!, image.postingStart[found + 1]!]
-}
-
-function eachScore(
-  walked: WalkedSegment,
-  planned: PlannedAlternative,
-  see: (chunk: number, score: number) => void,
-): void {
-  const { image } = walked
-  if ('lists' in planned) {
-    const begun = planned.lists.get(image)!
-    for (let chunk = 0; chunk < image.chunks; chunk++) {
-      const score = begunScore(walked, begun, chunk, planned.weight)
-      if (score > 0) see(chunk, score)
+  /**
+   * By mask << 2 | fields: the largest length of a chunk with a term in these fields whose score reaches the threshold.
+   */
+  #setLimits(plan: KeywordPlan, weight: number, threshold: number): void {
+    for (let mask = 1; mask < 4; mask++) {
+      for (let fields = 1; fields < 4; fields++) {
+        const frequency = weighFrequency(((fields >>> 1) << 16) | (fields & 1), mask, plan.titleWeight)
+        const reaches = (length: number) => bm25(weight, frequency, length, plan) >= threshold
+        this.#rows.limits[(mask << 2) | fields] = frequency === 0 ? -2 : longestOf(reaches)
+      }
     }
-    return
   }
-  const [from, end] = postingRangeOf(image, planned.term)
-  for (let posting = from; posting < end; posting++) {
-    const score = postingScore(walked, posting, planned.weight)
-    if (score > 0) see(image.postingChunk[posting]!, score)
+
+  #takePrefix({ titles, bodies }: PrefixChunks): void {
+    this.#rows.prefixTitles.set(titles)
+    this.#rows.prefixBodies.set(bodies)
+  }
+
+  #gather(walked: WalkedSegment, planned: PlannedAlternative, gathered: GatheredScores, raise: boolean): void {
+    const { places } = keywordLayout
+    const into: Into =
+      gathered === this.sum
+        ? [places.sumScores, places.sumTouched, Number(raise)]
+        : [places.clauseScores, places.clauseTouched, Number(raise)]
+    const putOff = (chunk: number, score: number) => {
+      if (score === 0) return
+      if (raise) gathered.raise(chunk, score)
+      else gathered.add(chunk, score)
+    }
+    if ('lists' in planned) this.#gatherPrefixScores(walked, planned, into, putOff)
+    else this.#gatherTerm(walked, planned, into, putOff)
+  }
+
+  #gatherTerm(walked: WalkedSegment, { term, weight }: PlannedTerm, into: Into, putOff: TakeScore): void {
+    const { image } = walked
+    const [from, end] = postingRangeOf(image, term)
+    if (from === end) return
+    const kernel = this.#scoring(walked, weight)
+    const isSkipping = this.#visible !== null
+    const count = isSkipping ? kernel.skip(from, end - from) : end - from
+    kernel.gather(from, count, Number(isSkipping), ...into)
+    for (const nth of this.#thosePutOff()) {
+      const posting = from + nth
+      putOff(image.postingChunk[posting]!, postingScore(walked, posting, weight))
+    }
+  }
+
+  #gatherPrefixScores(walked: WalkedSegment, { lists, weight }: PlannedPrefix, into: Into, putOff: TakeScore): void {
+    const prefixed = lists.get(walked.image)!
+    if (prefixed.count === 0) return
+    this.#takePrefix(prefixed)
+    this.#scoring(walked, weight).gather_prefix(prefixed.titles.length, ...into)
+    for (const chunk of this.#thosePutOff()) {
+      putOff(chunk, prefixScore(walked, prefixed, chunk, weight))
+    }
+  }
+
+  /** The postings, or the chunks, that the last call put off. */
+  #thosePutOff(): Uint32Array {
+    return this.#rows.off.subarray(0, this.#rows.putOff[0]!)
+  }
+
+  #offer(documents: DocumentOffers): void {
+    const { candidates, foundChunks, foundScores } = this.#rows
+    const count = candidates[0]!
+    for (let i = 0; i < count; i++) documents.take(foundChunks[i]!, foundScores[i]!)
+  }
+
+  /** The kernel of the segment's arena, set up for the segment, the filter and the weight of a term. */
+  #scoring(walked: WalkedSegment, weight: number): KernelExports {
+    const { normBase: base, normStep: step } = walked.plan
+    this.#memory.write.scoring({ weight, base, step })
+    return this.#visiting(walked)
+  }
+
+  #visiting(visited: VisitedSegment): KernelExports {
+    const { deletedAt, generation } = visited
+    this.#memory.write.deletions({ deletedAt: hasDeletions(visited) ? deletedAt.byteOffset : 0, generation })
+    return this.#kernelFor(visited)
+  }
+
+  #kernelFor({ arena, image }: Pick<Segment, 'arena' | 'image'>): KernelExports {
+    if (image !== this.#image) {
+      this.#image = image
+      this.#memory.write.image({
+        words: image.chunkWord.byteOffset,
+        documents: image.chunkDocument.byteOffset,
+        published: image.documentPublished.byteOffset,
+        versions: image.chunkVersion.byteOffset,
+        titleLengths: image.titleLength.byteOffset,
+        titleChunks: image.titleChunk.byteOffset,
+        titleStarts: image.titleStart.byteOffset,
+        titleTokens: image.titleTokens.byteOffset,
+        bodyStarts: image.bodyStart.byteOffset,
+        bodyTokens: image.bodyTokens.byteOffset,
+        tokenBytes: image.tokenBytes,
+        postingStarts: image.postingStart.byteOffset,
+        postingChunks: image.postingChunk.byteOffset,
+        postingCodes: image.postingFrequency.byteOffset,
+        exceptions: image.exceptionPosting.byteOffset,
+        exceptionCount: image.exceptionPosting.length,
+        exceptionFrequencies: image.exceptionFrequency.byteOffset,
+      })
+    }
+    return this.#kernel.on(arena)
   }
 }
 
-/** 0 when the chunk is dead or not visible, or holds the term only where it may not be searched. */
-export function postingScore(walked: WalkedSegment, posting: number, weight: number): number {
-  const { image } = walked
-  return scoreOf(walked, image.postingChunk[posting]!, frequencyAt(image, posting), weight)
+/** The largest length for which a condition holds that also holds for all smaller ones; -1 if it holds for none. */
+function longestOf(isTrue: (length: number) => boolean): number {
+  let low = -1
+  let high = wordLengthMax
+  while (low < high) {
+    const middle = (low + high + 1) >> 1
+    if (isTrue(middle)) low = middle
+    else high = middle - 1
+  }
+  return low
 }
 
-/** However many of the terms a field holds, it counts once. */
-export function begunScore(walked: WalkedSegment, begun: BegunChunks, chunk: number, weight: number): number {
-  const frequency = begunFrequency(begun, chunk)
-  return frequency === 0 ? 0 : scoreOf(walked, chunk, frequency, weight)
+function isWalkable({ image }: VisitedSegment): boolean {
+  return image.chunkWord.length === image.chunks
 }
 
-function scoreOf(
-  { image, died, generation, filter, plan }: WalkedSegment,
-  chunk: number,
-  frequency: number,
-  weight: number,
-): number {
-  const mask = filter.maskOf(image, chunk)
-  if (mask === 0 || died[chunk]! <= generation) return 0
-  const found = weighFrequency(frequency, mask, plan.titleWeight)
-  return (weight * found) / (found + (plan.normBase + plan.normStep * searchedLength(image, chunk, mask)))
-}
-
-/** Chunks come ascending, so those of a document come together: it is offered once, with the best. */
-export class DocumentOffers {
-  readonly #image: SegmentImage
-  readonly #top: TopDocuments
-  #document = -1
-  #chunk = 0
-  #score = 0
-
-  constructor(image: SegmentImage, top: TopDocuments) {
-    this.#image = image
-    this.#top = top
-  }
-
-  take(chunk: number, score: number): void {
-    if (score < this.#top.threshold) return
-    const document = this.#image.chunkDocument[chunk]!
-    if (document !== this.#document) {
-      this.end()
-      this.#document = document
-    } else if (score <= this.#score) return
-    this.#chunk = chunk
-    this.#score = score
-  }
-
-  end(): void {
-    if (this.#document >= 0) this.#top.offer(this.#document, this.#chunk, this.#score)
-    this.#document = -1
-  }
+/** The number of 32-bit words that have a bit for each chunk. */
+function wordsOf({ image }: Pick<Segment, 'image'>): number {
+  return (image.chunks + 31) >>> 5
 }

@@ -1,44 +1,58 @@
-;; The inner loops of keyword search over one segment. Memory 0 is the shared arena with the segment, read only; memory 1
-;; belongs to the reader: tables, scores, lists. `keyword-kernel.ts` and `match-phrase.ts` have the same in plain
-;; JavaScript, with the same results to the bit: the operations and their order are the same.
-;; After a change here: node scripts/check-kernel.ts --write
+;; The inner loops of keyword search over one segment. Memory 0 is the shared arena with the segment, read only; memory
+;; 1 belongs to the reader: tables, scores, lists. `walk-postings.ts` and `match-phrase.ts` do the same in plain
+;; TypeScript, with the same results bit by bit, because the operations and their order are the same. After a change
+;; here or in the layout: node scripts/check-kernel.ts --write
 ;;
-;; $words is the section `chunkWord`; $died is 0 where nothing has died.
+;; A name in braces is an offset in memory 1 (`kernel-layouts.ts`). All data that a call needs about its segment and its
+;; term is there: {words} has the offset of the section `chunkWord`, {deletedAt} is 0 if nothing is deleted.
 ;;
-;; A posting is put off, not scored, when its chunk's class is oddly timed (table entry 255) or its frequencies did not
-;; fit (code 255). The caller scores those.
+;; A posting is put off, not scored, if its chunk's class is oddly timed (table entry 255) or its frequencies are an
+;; exception (code 255). The caller scores these.
 (module
   (import "arena" "memory" (memory $arena 1 65536 shared))
   (import "scratch" "memory" (memory $scratch 1))
 
-  ;; Fixed places in scratch, as in simd-keyword-kernel.ts: 0 weighted frequencies (1,024 floats by mask << 8 | code),
-  ;; 8192 the number of candidates, 8196 the number of postings put off, 12352 and 12864 from when and until when a rule
-  ;; holds (64 floats each), 13376 the mask it then adds, 13440 the mask at any time.
+  ;; The addresses of the chunks and the codes of the postings from $from on.
+  (func $chunks_from (param $from i32) (result i32)
+    (i32.add (i32.load $scratch offset={postingChunks} (i32.const 0)) (i32.shl (local.get $from) (i32.const 1))))
+
+  (func $codes_from (param $from i32) (result i32)
+    (i32.add (i32.load $scratch offset={postingCodes} (i32.const 0)) (local.get $from)))
 
   ;; The mask of a chunk whose class has the table entry $entry, 4 or more.
-  (func $timed (param $entry i32) (param $published f64) (result i32)
+  (func $timed (param $entry i32) (param $chunk i32) (result i32)
+    (local $published f64)
     (if (i32.eq (local.get $entry) (i32.const 255)) (then (return (i32.const 255))))
+    (local.set $published
+      (f64.load $arena
+        (i32.add
+          (i32.load $scratch offset={published} (i32.const 0))
+          (i32.shl
+            (i32.load16_u $arena
+              (i32.add
+                (i32.load $scratch offset={documents} (i32.const 0))
+                (i32.shl (local.get $chunk) (i32.const 1))))
+            (i32.const 3)))))
     (local.set $entry (i32.sub (local.get $entry) (i32.const 4)))
     (i32.or
-      (i32.load8_u $scratch offset=13440 (local.get $entry))
+      (i32.load8_u $scratch offset={ruleAlways} (local.get $entry))
       (select
-        (i32.load8_u $scratch offset=13376 (local.get $entry))
+        (i32.load8_u $scratch offset={ruleMasks} (local.get $entry))
         (i32.const 0)
         (i32.and
-          (f64.ge (local.get $published) (f64.load $scratch offset=12352 (i32.shl (local.get $entry) (i32.const 3))))
-          (f64.lt (local.get $published) (f64.load $scratch offset=12864 (i32.shl (local.get $entry) (i32.const 3))))))))
+          (f64.ge (local.get $published) (f64.load $scratch offset={rulesFrom} (i32.shl (local.get $entry) (i32.const 3))))
+          (f64.lt (local.get $published) (f64.load $scratch offset={rulesTo} (i32.shl (local.get $entry) (i32.const 3))))))))
 
-  ;; The length of the one field that the mask lets be searched, 1 the title, 2 the body; $word has that of both. -1 for a
-  ;; title at a chunk that does not stand for it.
-  (func $one_field
-    (param $mask i32) (param $word i32) (param $chunk i32)
-    (param $versions i32) (param $title_lengths i32) (param $title_chunks i32)
-    (result i32)
+  ;; The length of the only field that the mask opens: 1 the title, 2 the body; $word has that of both. -1 for a title
+  ;; at a chunk that does not stand for it.
+  (func $one_field (param $mask i32) (param $word i32) (param $chunk i32) (result i32)
     (local $version i32) (local $in_title i32)
-    (local.set $version
-      (i32.load16_u $arena (i32.add (local.get $versions) (i32.shl (local.get $chunk) (i32.const 1)))))
+    (local.set $version (call $version_of (local.get $chunk)))
     (local.set $in_title
-      (i32.load $arena (i32.add (local.get $title_lengths) (i32.shl (local.get $version) (i32.const 2)))))
+      (i32.load $arena
+        (i32.add
+          (i32.load $scratch offset={titleLengths} (i32.const 0))
+          (i32.shl (local.get $version) (i32.const 2)))))
     (if (i32.eq (local.get $mask) (i32.const 2))
       (then (return (i32.sub (i32.and (local.get $word) (i32.const 0xffff)) (local.get $in_title)))))
     (select
@@ -46,16 +60,26 @@
       (i32.const -1)
       (i32.eq
         (local.get $chunk)
-        (i32.load16_u $arena (i32.add (local.get $title_chunks) (i32.shl (local.get $version) (i32.const 1)))))))
+        (i32.load16_u $arena
+          (i32.add
+            (i32.load $scratch offset={titleChunks} (i32.const 0))
+            (i32.shl (local.get $version) (i32.const 1)))))))
 
-  ;; Marks, a bit each at $marks, the chunks of those of $count postings whose code is $least or more.
-  (func (export "mark")
-    (param $chunks i32) (param $codes i32) (param $count i32) (param $least i32) (param $marks i32)
-    (local $i i32) (local $bits i32)
+  (func $version_of (param $chunk i32) (result i32)
+    (i32.load16_u $arena
+      (i32.add
+        (i32.load $scratch offset={versions} (i32.const 0))
+        (i32.shl (local.get $chunk) (i32.const 1)))))
+
+  ;; Marks, a bit each at {marks}, the chunks of those of $count postings from $from on whose code is $least or more.
+  (func (export "mark") (param $from i32) (param $count i32) (param $least i32)
+    (local $chunks i32) (local $codes i32) (local $i i32) (local $bits i32)
+    (local.set $chunks (call $chunks_from (local.get $from)))
+    (local.set $codes (call $codes_from (local.get $from)))
     (block $done
       (loop $next
         (br_if $done (i32.ge_u (local.get $i) (local.get $count)))
-        ;; The last ones one at a time: beyond them another segment, or nothing, may lie.
+        ;; The last ones one at a time: after them comes another segment, or nothing.
         (if (i32.le_u (i32.add (local.get $i) (i32.const 16)) (local.get $count))
           (then
             (local.set $bits
@@ -69,8 +93,7 @@
                 (call $mark_chunk
                   (i32.add
                     (local.get $chunks)
-                    (i32.shl (i32.add (local.get $i) (i32.ctz (local.get $bits))) (i32.const 1)))
-                  (local.get $marks))
+                    (i32.shl (i32.add (local.get $i) (i32.ctz (local.get $bits))) (i32.const 1))))
                 (local.set $bits (i32.and (local.get $bits) (i32.sub (local.get $bits) (i32.const 1))))
                 (br $next_bit)))
             (local.set $i (i32.add (local.get $i) (i32.const 16))))
@@ -80,103 +103,96 @@
                 (i32.load8_u $arena (i32.add (local.get $codes) (local.get $i)))
                 (local.get $least))
               (then
-                (call $mark_chunk
-                  (i32.add (local.get $chunks) (i32.shl (local.get $i) (i32.const 1)))
-                  (local.get $marks))))
+                (call $mark_chunk (i32.add (local.get $chunks) (i32.shl (local.get $i) (i32.const 1))))))
             (local.set $i (i32.add (local.get $i) (i32.const 1)))))
         (br $next))))
 
-  (func $mark_chunk (param $chunk i32) (param $marks i32)
-    (local $at i32)
-    (local.set $chunk (i32.load16_u $arena (local.get $chunk)))
-    (local.set $at (i32.add (local.get $marks) (i32.shr_u (local.get $chunk) (i32.const 3))))
-    (i32.store8 $scratch (local.get $at)
+  ;; $at is the address of the chunk's number.
+  (func $mark_chunk (param $at i32)
+    (local $chunk i32)
+    (local.set $chunk (i32.load16_u $arena (local.get $at)))
+    (local.set $at (i32.shr_u (local.get $chunk) (i32.const 3)))
+    (i32.store8 $scratch offset={marks} (local.get $at)
       (i32.or
-        (i32.load8_u $scratch (local.get $at))
+        (i32.load8_u $scratch offset={marks} (local.get $at))
         (i32.shl (i32.const 1) (i32.and (local.get $chunk) (i32.const 7))))))
 
-  ;; Notes at $noted, a bit each, the chunks of $count postings, and writes to $kept the numbers of those postings whose
-  ;; chunk has a bit at $marks, counted from the first. Returns how many.
-  (func (export "sift")
-    (param $chunks i32) (param $count i32) (param $marks i32) (param $noted i32) (param $kept i32)
-    (result i32)
-    (local $i i32) (local $chunk i32) (local $at i32) (local $bit i32) (local $written i32)
-    (local.set $written (local.get $kept))
+  ;; Notes at {noted}, a bit each, the chunks of $count postings from $from on, and writes to {kept} the numbers of
+  ;; those postings whose chunk has a bit at {marks}, relative to the first. Returns how many.
+  (func (export "skip") (param $from i32) (param $count i32) (result i32)
+    (local $chunks i32) (local $i i32) (local $chunk i32) (local $at i32) (local $bit i32) (local $written i32)
+    (local.set $chunks (call $chunks_from (local.get $from)))
     (block $done
       (loop $next
         (br_if $done (i32.ge_u (local.get $i) (local.get $count)))
         (local.set $chunk (i32.load16_u $arena (local.get $chunks)))
         (local.set $at (i32.shr_u (local.get $chunk) (i32.const 3)))
         (local.set $bit (i32.and (local.get $chunk) (i32.const 7)))
-        ;; Written always, counted when it is marked.
-        (i32.store $scratch (local.get $written) (local.get $i))
+        ;; Always written, but only counted if it is marked.
+        (i32.store $scratch offset={kept} (local.get $written) (local.get $i))
         (local.set $written
           (i32.add
             (local.get $written)
             (i32.shl
               (i32.and
                 (i32.shr_u
-                  (i32.load8_u $scratch (i32.add (local.get $marks) (local.get $at)))
+                  (i32.load8_u $scratch offset={marks} (local.get $at))
                   (local.get $bit))
                 (i32.const 1))
               (i32.const 2))))
-        (local.set $at (i32.add (local.get $noted) (local.get $at)))
-        (i32.store8 $scratch (local.get $at)
+        (i32.store8 $scratch offset={noted} (local.get $at)
           (i32.or
-            (i32.load8_u $scratch (local.get $at))
+            (i32.load8_u $scratch offset={noted} (local.get $at))
             (i32.shl (i32.const 1) (local.get $bit))))
         (local.set $chunks (i32.add (local.get $chunks) (i32.const 2)))
         (local.set $i (i32.add (local.get $i) (i32.const 1)))
         (br $next)))
-    (i32.shr_u (i32.sub (local.get $written) (local.get $kept)) (i32.const 2)))
+    (i32.shr_u (local.get $written) (i32.const 2)))
 
-  ;; Adds the score of each of $count postings to that of its chunk, or raises the chunk's score to it. They are those whose
-  ;; numbers stand at $kept, if that is not 0.
-  ;; $off receives the numbers of the postings put off, counted from the first.
+  ;; Adds the score of each of $count postings from $from on to that of its chunk, or raises the chunk's score to it. If
+  ;; $only_kept is not 0, only the postings whose numbers are at {kept}. {off} receives the numbers of the postings put
+  ;; off, relative to the first.
   (func (export "gather")
-    (param $chunks i32) (param $codes i32) (param $count i32)
-    (param $words i32) (param $documents i32) (param $published i32) (param $died i32) (param $generation i32)
-    (param $versions i32) (param $title_lengths i32) (param $title_chunks i32)
-    (param $table i32) (param $weight f64) (param $base f64) (param $step f64)
-    (param $scores i32) (param $touched i32) (param $off i32) (param $raise i32) (param $kept i32)
+    (param $from i32) (param $count i32) (param $only_kept i32) (param $scores i32) (param $touched i32) (param $raise i32)
+    (local $chunks i32) (local $codes i32)
+    (local $words i32) (local $deleted_at i32) (local $generation i32)
+    (local $weight f64) (local $base f64) (local $step f64)
     (local $nth i32) (local $i i32) (local $chunk i32) (local $word i32) (local $mask i32) (local $code i32) (local $put_off i32)
     (local $frequency f64) (local $score f64) (local $at i32)
+    (local.set $chunks (call $chunks_from (local.get $from)))
+    (local.set $codes (call $codes_from (local.get $from)))
+    (local.set $words (i32.load $scratch offset={words} (i32.const 0)))
+    (local.set $deleted_at (i32.load $scratch offset={deletedAt} (i32.const 0)))
+    (local.set $generation (i32.load $scratch offset={generation} (i32.const 0)))
+    (local.set $weight (f64.load $scratch offset={weight} (i32.const 0)))
+    (local.set $base (f64.load $scratch offset={base} (i32.const 0)))
+    (local.set $step (f64.load $scratch offset={step} (i32.const 0)))
     (block $done
       (br_if $done (i32.eqz (local.get $count)))
       (loop $next
         (block $skip
           (local.set $i (local.get $nth))
-          (if (local.get $kept)
+          (if (local.get $only_kept)
             (then
               (local.set $i
-                (i32.load $scratch (i32.add (local.get $kept) (i32.shl (local.get $nth) (i32.const 2)))))))
+                (i32.load $scratch offset={kept} (i32.shl (local.get $nth) (i32.const 2))))))
           (local.set $chunk
             (i32.load16_u $arena (i32.add (local.get $chunks) (i32.shl (local.get $i) (i32.const 1)))))
           (local.set $word
             (i32.load $arena (i32.add (local.get $words) (i32.shl (local.get $chunk) (i32.const 2)))))
           (local.set $mask
-            (i32.load8_u $scratch
-              (i32.add (local.get $table) (i32.shr_u (local.get $word) (i32.const 16)))))
+            (i32.load8_u $scratch offset={table}
+              (i32.shr_u (local.get $word) (i32.const 16))))
           (if (i32.gt_u (local.get $mask) (i32.const 3))
-            (then
-              (local.set $mask
-                (call $timed
-                  (local.get $mask)
-                  (f64.load $arena
-                    (i32.add
-                      (local.get $published)
-                      (i32.shl
-                        (i32.load16_u $arena
-                          (i32.add (local.get $documents) (i32.shl (local.get $chunk) (i32.const 1))))
-                        (i32.const 3))))))))
+            (then (local.set $mask (call $timed (local.get $mask) (local.get $chunk)))))
           (local.set $code (i32.load8_u $arena (i32.add (local.get $codes) (local.get $i))))
-          (if (local.get $died)
+          (if (local.get $deleted_at)
             (then
               (br_if $skip
                 (i32.le_s
-                  (i32.load $arena (i32.add (local.get $died) (i32.shl (local.get $chunk) (i32.const 2))))
+                  (i32.load $arena (i32.add (local.get $deleted_at) (i32.shl (local.get $chunk) (i32.const 2))))
                   (local.get $generation)))))
-          ;; One branch for all that is rare: entry 255, code 255, mask 1 or 2.
+          ;; One branch for all rare cases: entry 255, code 255, mask 1 or 2.
           (if
             (i32.or
               (i32.or (i32.gt_u (local.get $mask) (i32.const 3)) (i32.eq (local.get $code) (i32.const 255)))
@@ -184,13 +200,14 @@
             (then
               (if (i32.or (i32.gt_u (local.get $mask) (i32.const 3)) (i32.eq (local.get $code) (i32.const 255)))
                 (then
-                  (i32.store $scratch
-                    (i32.add (local.get $off) (i32.shl (local.get $put_off) (i32.const 2)))
+                  (i32.store $scratch offset={off}
+                    (i32.shl (local.get $put_off) (i32.const 2))
                     (local.get $i))
                   (local.set $put_off
                     (i32.add (local.get $put_off) (i32.ne (local.get $mask) (i32.const 0))))
                   (br $skip)))
-              ;; The term does not stand in that field: of a code the two upper bits are the title's, the others the body's.
+              ;; Skips a posting without the term in that field: the upper two bits of a code belong to the title, the
+              ;; others to the body.
               (br_if $skip
                 (i32.eqz
                   (i32.and
@@ -199,12 +216,10 @@
               (br_if $skip
                 (i32.lt_s
                   (local.tee $word
-                    (call $one_field
-                      (local.get $mask) (local.get $word) (local.get $chunk)
-                      (local.get $versions) (local.get $title_lengths) (local.get $title_chunks)))
+                    (call $one_field (local.get $mask) (local.get $word) (local.get $chunk)))
                   (i32.const 0)))))
           (local.set $frequency
-            (f64.load $scratch
+            (f64.load $scratch offset={weighted}
               (i32.shl (i32.or (i32.shl (local.get $mask) (i32.const 8)) (local.get $code)) (i32.const 3))))
           (local.set $score
             (f64.div
@@ -231,49 +246,53 @@
                 (f64.add (f64.load $scratch (local.get $at)) (local.get $score))))))
         (br_if $next
           (i32.lt_u (local.tee $nth (i32.add (local.get $nth) (i32.const 1))) (local.get $count)))))
-    (i32.store $scratch (i32.const 8196) (local.get $put_off)))
+    (i32.store $scratch (i32.const {putOff}) (local.get $put_off)))
 
-  ;; Takes what was gathered for the chunks of $count words at $touched, leaves zeros, and adds it to what was gathered at $into.
-  (func (export "add_gathered")
-    (param $touched i32) (param $scores i32) (param $count i32) (param $into i32) (param $into_scores i32)
-    (local $bits i32) (local $first i32) (local $from i32) (local $to i32)
+  ;; Adds the scores of a clause to the sum, for the chunks of $count words, and resets them to zero.
+  (func (export "add_gathered") (param $count i32)
+    (local $bits i32) (local $first i32) (local $at i32)
     (block $done
       (loop $word
         (br_if $done (i32.ge_u (local.get $first) (local.get $count)))
-        (local.set $bits (i32.load $scratch (local.get $touched)))
+        (local.set $at (i32.shl (local.get $first) (i32.const 2)))
+        (local.set $bits (i32.load $scratch offset={clauseTouched} (local.get $at)))
         (if (local.get $bits)
           (then
-            (i32.store $scratch (local.get $touched) (i32.const 0))
-            (i32.store $scratch (local.get $into) (i32.or (i32.load $scratch (local.get $into)) (local.get $bits)))
+            (i32.store $scratch offset={clauseTouched} (local.get $at) (i32.const 0))
+            (i32.store $scratch offset={sumTouched} (local.get $at)
+              (i32.or (i32.load $scratch offset={sumTouched} (local.get $at)) (local.get $bits)))
             (loop $bit
-              (local.set $from
+              (local.set $at
                 (i32.shl
                   (i32.or (i32.shl (local.get $first) (i32.const 5)) (i32.ctz (local.get $bits)))
                   (i32.const 3)))
-              (local.set $to (i32.add (local.get $into_scores) (local.get $from)))
-              (local.set $from (i32.add (local.get $scores) (local.get $from)))
-              (f64.store $scratch (local.get $to)
-                (f64.add (f64.load $scratch (local.get $to)) (f64.load $scratch (local.get $from))))
-              (f64.store $scratch (local.get $from) (f64.const 0))
+              (f64.store $scratch offset={sumScores} (local.get $at)
+                (f64.add
+                  (f64.load $scratch offset={sumScores} (local.get $at))
+                  (f64.load $scratch offset={clauseScores} (local.get $at))))
+              (f64.store $scratch offset={clauseScores} (local.get $at) (f64.const 0))
               (br_if $bit
                 (local.tee $bits
                   (i32.and (local.get $bits) (i32.sub (local.get $bits) (i32.const 1))))))))
-        (local.set $touched (i32.add (local.get $touched) (i32.const 4)))
-        (local.set $into (i32.add (local.get $into) (i32.const 4)))
         (local.set $first (i32.add (local.get $first) (i32.const 1)))
         (br $word))))
 
-  ;; Scores $count postings of a query's only term. Writes those of at least $threshold as candidates: chunks (16 bits)
-  ;; and scores. Returns how many chunks match.
-  (func (export "alone")
-    (param $chunks i32) (param $codes i32) (param $count i32)
-    (param $words i32) (param $documents i32) (param $published i32) (param $died i32) (param $generation i32)
-    (param $versions i32) (param $title_lengths i32) (param $title_chunks i32)
-    (param $table i32) (param $weight f64) (param $base f64) (param $step f64)
-    (param $threshold f64) (param $found_chunks i32) (param $found_scores i32)
-    (result i32)
+  ;; Scores $count postings from $from on of a query's only term. Writes those of at least $threshold as candidates:
+  ;; chunks (16 bits) and scores. Returns how many chunks match.
+  (func (export "alone") (param $from i32) (param $count i32) (param $threshold f64) (result i32)
+    (local $chunks i32) (local $codes i32)
+    (local $words i32) (local $deleted_at i32) (local $generation i32)
+    (local $weight f64) (local $base f64) (local $step f64)
     (local $i i32) (local $chunk i32) (local $word i32) (local $mask i32) (local $code i32) (local $put_off i32)
     (local $frequency f64) (local $score f64) (local $matches i32) (local $candidates i32)
+    (local.set $chunks (call $chunks_from (local.get $from)))
+    (local.set $codes (call $codes_from (local.get $from)))
+    (local.set $words (i32.load $scratch offset={words} (i32.const 0)))
+    (local.set $deleted_at (i32.load $scratch offset={deletedAt} (i32.const 0)))
+    (local.set $generation (i32.load $scratch offset={generation} (i32.const 0)))
+    (local.set $weight (f64.load $scratch offset={weight} (i32.const 0)))
+    (local.set $base (f64.load $scratch offset={base} (i32.const 0)))
+    (local.set $step (f64.load $scratch offset={step} (i32.const 0)))
     (block $done
       (br_if $done (i32.eqz (local.get $count)))
       (loop $next
@@ -283,28 +302,18 @@
           (local.set $word
             (i32.load $arena (i32.add (local.get $words) (i32.shl (local.get $chunk) (i32.const 2)))))
           (local.set $mask
-            (i32.load8_u $scratch
-              (i32.add (local.get $table) (i32.shr_u (local.get $word) (i32.const 16)))))
+            (i32.load8_u $scratch offset={table}
+              (i32.shr_u (local.get $word) (i32.const 16))))
           (if (i32.gt_u (local.get $mask) (i32.const 3))
-            (then
-              (local.set $mask
-                (call $timed
-                  (local.get $mask)
-                  (f64.load $arena
-                    (i32.add
-                      (local.get $published)
-                      (i32.shl
-                        (i32.load16_u $arena
-                          (i32.add (local.get $documents) (i32.shl (local.get $chunk) (i32.const 1))))
-                        (i32.const 3))))))))
+            (then (local.set $mask (call $timed (local.get $mask) (local.get $chunk)))))
           (local.set $code (i32.load8_u $arena (i32.add (local.get $codes) (local.get $i))))
-          (if (local.get $died)
+          (if (local.get $deleted_at)
             (then
               (br_if $skip
                 (i32.le_s
-                  (i32.load $arena (i32.add (local.get $died) (i32.shl (local.get $chunk) (i32.const 2))))
+                  (i32.load $arena (i32.add (local.get $deleted_at) (i32.shl (local.get $chunk) (i32.const 2))))
                   (local.get $generation)))))
-          ;; One branch for all that is rare: entry 255, code 255, mask 1 or 2.
+          ;; One branch for all rare cases: entry 255, code 255, mask 1 or 2.
           (if
             (i32.or
               (i32.or (i32.gt_u (local.get $mask) (i32.const 3)) (i32.eq (local.get $code) (i32.const 255)))
@@ -315,7 +324,8 @@
                   (local.set $put_off
                     (i32.add (local.get $put_off) (i32.ne (local.get $mask) (i32.const 0))))
                   (br $skip)))
-              ;; The term does not stand in that field: of a code the two upper bits are the title's, the others the body's.
+              ;; Skips a posting without the term in that field: the upper two bits of a code belong to the title, the
+              ;; others to the body.
               (br_if $skip
                 (i32.eqz
                   (i32.and
@@ -324,12 +334,10 @@
               (br_if $skip
                 (i32.lt_s
                   (local.tee $word
-                    (call $one_field
-                      (local.get $mask) (local.get $word) (local.get $chunk)
-                      (local.get $versions) (local.get $title_lengths) (local.get $title_chunks)))
+                    (call $one_field (local.get $mask) (local.get $word) (local.get $chunk)))
                   (i32.const 0)))))
           (local.set $frequency
-            (f64.load $scratch
+            (f64.load $scratch offset={weighted}
               (i32.shl (i32.or (i32.shl (local.get $mask) (i32.const 8)) (local.get $code)) (i32.const 3))))
           (local.set $matches
             (i32.add (local.get $matches) (f64.gt (local.get $frequency) (f64.const 0))))
@@ -343,12 +351,12 @@
                   (f64.mul
                     (local.get $step)
                     (f64.convert_i32_u (i32.and (local.get $word) (i32.const 0xffff))))))))
-          ;; Written always, counted when it is good enough: no branch to mispredict.
-          (i32.store16 $scratch
-            (i32.add (local.get $found_chunks) (i32.shl (local.get $candidates) (i32.const 1)))
+          ;; Always written, but only counted if it is good enough: no branch to mispredict.
+          (i32.store16 $scratch offset={foundChunks}
+            (i32.shl (local.get $candidates) (i32.const 1))
             (local.get $chunk))
-          (f64.store $scratch
-            (i32.add (local.get $found_scores) (i32.shl (local.get $candidates) (i32.const 3)))
+          (f64.store $scratch offset={foundScores}
+            (i32.shl (local.get $candidates) (i32.const 3))
             (local.get $score))
           (local.set $candidates
             (i32.add
@@ -358,39 +366,36 @@
                 (f64.gt (local.get $score) (f64.const 0))))))
         (br_if $next
           (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (local.get $count)))))
-    (i32.store $scratch (i32.const 8192) (local.get $candidates))
-    (i32.store $scratch (i32.const 8196) (local.get $put_off))
+    (i32.store $scratch (i32.const {candidates}) (local.get $candidates))
+    (i32.store $scratch (i32.const {putOff}) (local.get $put_off))
     (local.get $matches))
 
-  ;; Takes what was gathered for the chunks of $count words from $first on, leaves zeros, and writes those of at least
+  ;; Reads the sum for the chunks of $count words from $first on, resets it to zero, and writes those of at least
   ;; $threshold as candidates. Returns how many chunks have a score.
-  (func (export "rank")
-    (param $touched i32) (param $scores i32) (param $first i32) (param $count i32) (param $threshold f64)
-    (param $found_chunks i32) (param $found_scores i32)
-    (result i32)
+  (func (export "rank") (param $first i32) (param $count i32) (param $threshold f64) (result i32)
     (local $bits i32) (local $chunk i32) (local $at i32) (local $score f64) (local $matches i32) (local $candidates i32)
     (local $end i32)
     (local.set $end (i32.add (local.get $first) (local.get $count)))
     (block $done
       (loop $word
         (br_if $done (i32.ge_u (local.get $first) (local.get $end)))
-        (local.set $at (i32.add (local.get $touched) (i32.shl (local.get $first) (i32.const 2))))
-        (local.set $bits (i32.load $scratch (local.get $at)))
+        (local.set $at (i32.shl (local.get $first) (i32.const 2)))
+        (local.set $bits (i32.load $scratch offset={sumTouched} (local.get $at)))
         (if (local.get $bits)
           (then
-            (i32.store $scratch (local.get $at) (i32.const 0))
+            (i32.store $scratch offset={sumTouched} (local.get $at) (i32.const 0))
             (loop $bit
               (local.set $chunk
                 (i32.or (i32.shl (local.get $first) (i32.const 5)) (i32.ctz (local.get $bits))))
-              (local.set $at (i32.add (local.get $scores) (i32.shl (local.get $chunk) (i32.const 3))))
-              (local.set $score (f64.load $scratch (local.get $at)))
-              (f64.store $scratch (local.get $at) (f64.const 0))
+              (local.set $at (i32.shl (local.get $chunk) (i32.const 3)))
+              (local.set $score (f64.load $scratch offset={sumScores} (local.get $at)))
+              (f64.store $scratch offset={sumScores} (local.get $at) (f64.const 0))
               (local.set $matches (i32.add (local.get $matches) (f64.gt (local.get $score) (f64.const 0))))
-              (i32.store16 $scratch
-                (i32.add (local.get $found_chunks) (i32.shl (local.get $candidates) (i32.const 1)))
+              (i32.store16 $scratch offset={foundChunks}
+                (i32.shl (local.get $candidates) (i32.const 1))
                 (local.get $chunk))
-              (f64.store $scratch
-                (i32.add (local.get $found_scores) (i32.shl (local.get $candidates) (i32.const 3)))
+              (f64.store $scratch offset={foundScores}
+                (i32.shl (local.get $candidates) (i32.const 3))
                 (local.get $score))
               (local.set $candidates
                 (i32.add
@@ -403,16 +408,18 @@
                   (i32.and (local.get $bits) (i32.sub (local.get $bits) (i32.const 1))))))))
         (local.set $first (i32.add (local.get $first) (i32.const 1)))
         (br $word)))
-    (i32.store $scratch (i32.const 8192) (local.get $candidates))
+    (i32.store $scratch (i32.const {candidates}) (local.get $candidates))
     (local.get $matches))
 
-  ;; Notes by chunk, a byte each at $fields, in which fields a term of those at $places stands: 1 title, 2 body. $places are
-  ;; places in the segment's list of terms; the last three are the sections of what does not fit a code.
-  (func (export "note_begun")
-    (param $places i32) (param $count i32) (param $fields i32)
-    (param $starts i32) (param $chunks i32) (param $codes i32)
-    (param $exceptions i32) (param $exception_count i32) (param $frequencies i32)
-    (local $posting i32) (local $end i32) (local $at i32) (local $code i32) (local $places_end i32)
+  ;; Notes by chunk, a byte each at {prefixFields}, the fields with one of the $count terms at {places}: 1 title, 2 body.
+  ;; These are positions in the segment's list of terms.
+  (func (export "note_prefix") (param $count i32)
+    (local $starts i32) (local $chunks i32) (local $codes i32)
+    (local $posting i32) (local $end i32) (local $at i32) (local $code i32) (local $places i32) (local $places_end i32)
+    (local.set $starts (i32.load $scratch offset={postingStarts} (i32.const 0)))
+    (local.set $chunks (call $chunks_from (i32.const 0)))
+    (local.set $codes (call $codes_from (i32.const 0)))
+    (local.set $places (i32.const {places}))
     (local.set $places_end (i32.add (local.get $places) (i32.shl (local.get $count) (i32.const 2))))
     (block $done
       (loop $next_place
@@ -426,18 +433,12 @@
             (br_if $noted (i32.eq (local.get $posting) (local.get $end)))
             (local.set $code (i32.load8_u $arena (i32.add (local.get $codes) (local.get $posting))))
             (if (i32.eq (local.get $code) (i32.const 255))
-              (then
-                (local.set $code
-                  (call $exception_code
-                    (local.get $posting)
-                    (local.get $exceptions) (local.get $exception_count) (local.get $frequencies)))))
+              (then (local.set $code (call $exception_code (local.get $posting)))))
             (local.set $at
-              (i32.add
-                (local.get $fields)
-                (i32.load16_u $arena (i32.add (local.get $chunks) (i32.shl (local.get $posting) (i32.const 1))))))
-            (i32.store8 $scratch (local.get $at)
+              (i32.load16_u $arena (i32.add (local.get $chunks) (i32.shl (local.get $posting) (i32.const 1)))))
+            (i32.store8 $scratch offset={prefixFields} (local.get $at)
               (i32.or
-                (i32.load8_u $scratch (local.get $at))
+                (i32.load8_u $scratch offset={prefixFields} (local.get $at))
                 (i32.or
                   (i32.gt_u (local.get $code) (i32.const 63))
                   (i32.shl (i32.ne (i32.and (local.get $code) (i32.const 63)) (i32.const 0)) (i32.const 1)))))
@@ -446,11 +447,11 @@
         (local.set $places (i32.add (local.get $places) (i32.const 4)))
         (br $next_place))))
 
-  ;; A code with the fields of a posting whose frequencies did not fit into one.
-  (func $exception_code
-    (param $posting i32) (param $exceptions i32) (param $count i32) (param $frequencies i32) (result i32)
-    (local $low i32) (local $middle i32) (local $high i32)
-    (local.set $high (i32.sub (local.get $count) (i32.const 1)))
+  ;; A code with the fields of an exceptional posting.
+  (func $exception_code (param $posting i32) (result i32)
+    (local $exceptions i32) (local $low i32) (local $middle i32) (local $high i32)
+    (local.set $exceptions (i32.load $scratch offset={exceptions} (i32.const 0)))
+    (local.set $high (i32.sub (i32.load $scratch offset={exceptionCount} (i32.const 0)) (i32.const 1)))
     (block $found
       (loop $next
         (br_if $found (i32.ge_s (local.get $low) (local.get $high)))
@@ -463,20 +464,24 @@
           (else (local.set $high (local.get $middle))))
         (br $next)))
     (local.set $middle
-      (i32.load $arena (i32.add (local.get $frequencies) (i32.shl (local.get $low) (i32.const 2)))))
+      (i32.load $arena
+        (i32.add
+          (i32.load $scratch offset={exceptionFrequencies} (i32.const 0))
+          (i32.shl (local.get $low) (i32.const 2)))))
     (i32.or
       (i32.shl (i32.gt_u (local.get $middle) (i32.const 0xffff)) (i32.const 6))
       (i32.ne (i32.and (local.get $middle) (i32.const 0xffff)) (i32.const 0))))
 
-  ;; Takes what was noted for the chunks of $count words, leaves zeros, and writes a bit for each chunk and field.
+  ;; Reads the notes for the chunks of $count words, resets them to zero, and writes a bit for each chunk and field.
   ;; Returns how many chunks have one.
-  (func (export "take_begun")
-    (param $fields i32) (param $count i32) (param $titles i32) (param $bodies i32) (result i32)
-    (local $low v128) (local $high v128) (local $in_title i32) (local $in_body i32) (local $chunks i32) (local $end i32)
-    (local.set $end (i32.add (local.get $titles) (i32.shl (local.get $count) (i32.const 2))))
+  (func (export "take_prefix") (param $count i32) (result i32)
+    (local $low v128) (local $high v128) (local $in_title i32) (local $in_body i32) (local $chunks i32)
+    (local $fields i32) (local $word i32) (local $end i32)
+    (local.set $fields (i32.const {prefixFields}))
+    (local.set $end (i32.shl (local.get $count) (i32.const 2)))
     (block $done
       (loop $next
-        (br_if $done (i32.eq (local.get $titles) (local.get $end)))
+        (br_if $done (i32.eq (local.get $word) (local.get $end)))
         (local.set $low (v128.load $scratch (local.get $fields)))
         (local.set $high (v128.load $scratch offset=16 (local.get $fields)))
         (v128.store $scratch (local.get $fields) (v128.const i64x2 0 0))
@@ -489,40 +494,38 @@
           (i32.or
             (i8x16.bitmask (i8x16.shl (local.get $low) (i32.const 6)))
             (i32.shl (i8x16.bitmask (i8x16.shl (local.get $high) (i32.const 6))) (i32.const 16))))
-        (i32.store $scratch (local.get $titles) (local.get $in_title))
-        (i32.store $scratch (local.get $bodies) (local.get $in_body))
+        (i32.store $scratch offset={prefixTitles} (local.get $word) (local.get $in_title))
+        (i32.store $scratch offset={prefixBodies} (local.get $word) (local.get $in_body))
         (local.set $chunks
           (i32.add (local.get $chunks) (i32.popcnt (i32.or (local.get $in_title) (local.get $in_body)))))
         (local.set $fields (i32.add (local.get $fields) (i32.const 32)))
-        (local.set $titles (i32.add (local.get $titles) (i32.const 4)))
-        (local.set $bodies (i32.add (local.get $bodies) (i32.const 4)))
+        (local.set $word (i32.add (local.get $word) (i32.const 4)))
         (br $next)))
     (local.get $chunks))
 
-  ;; Of the chunks of $count words from $first on that have a bit in $titles or $bodies, once in each field, raises those to
-  ;; their score that are short enough for it to matter: at $limits, by mask << 2 | title << 1 | body, stands the length up to
-  ;; which it does, -1 for none, and -2 where the chunk does not match. $off receives the chunks put off. Returns how many
-  ;; match besides, that had no score before.
-  (func (export "sift_begun")
-    (param $titles i32) (param $bodies i32) (param $first i32) (param $count i32)
-    (param $words i32) (param $documents i32) (param $published i32) (param $died i32) (param $generation i32)
-    (param $versions i32) (param $title_lengths i32) (param $title_chunks i32)
-    (param $table i32) (param $weight f64) (param $base f64) (param $step f64)
-    (param $limits i32) (param $scores i32) (param $touched i32) (param $off i32)
-    (result i32)
+  ;; Visits the chunks of $count words from $first on that have a bit at {prefixTitles} or {prefixBodies}; each field
+  ;; counts once. Raises the sum of chunks that are short enough for it to matter: {limits} has, by mask << 2 | title <<
+  ;; 1 | body, the largest such length, -1 for none, and -2 if the chunk does not match. {off} receives the chunks put
+  ;; off. Returns how many other chunks match that had no score before.
+  (func (export "skip_long") (param $first i32) (param $count i32) (result i32)
+    (local $words i32) (local $deleted_at i32) (local $generation i32)
+    (local $weight f64) (local $base f64) (local $step f64)
     (local $bits i32) (local $in_title i32) (local $in_body i32) (local $end i32) (local $at i32) (local $had i32)
     (local $bit i32) (local $chunk i32) (local $word i32) (local $mask i32) (local $put_off i32) (local $limit i32)
     (local $frequency f64) (local $matches i32)
+    (local.set $words (i32.load $scratch offset={words} (i32.const 0)))
+    (local.set $deleted_at (i32.load $scratch offset={deletedAt} (i32.const 0)))
+    (local.set $generation (i32.load $scratch offset={generation} (i32.const 0)))
+    (local.set $weight (f64.load $scratch offset={weight} (i32.const 0)))
+    (local.set $base (f64.load $scratch offset={base} (i32.const 0)))
+    (local.set $step (f64.load $scratch offset={step} (i32.const 0)))
     (local.set $end (i32.add (local.get $first) (local.get $count)))
     (block $done
       (loop $next_word
         (br_if $done (i32.ge_u (local.get $first) (local.get $end)))
-        (local.set $in_title
-          (i32.load $scratch (i32.add (local.get $titles) (i32.shl (local.get $first) (i32.const 2)))))
-        (local.set $in_body
-          (i32.load $scratch (i32.add (local.get $bodies) (i32.shl (local.get $first) (i32.const 2)))))
-        (local.set $had
-          (i32.load $scratch (i32.add (local.get $touched) (i32.shl (local.get $first) (i32.const 2)))))
+        (local.set $in_title (i32.load $scratch offset={prefixTitles} (i32.shl (local.get $first) (i32.const 2))))
+        (local.set $in_body (i32.load $scratch offset={prefixBodies} (i32.shl (local.get $first) (i32.const 2))))
+        (local.set $had (i32.load $scratch offset={sumTouched} (i32.shl (local.get $first) (i32.const 2))))
         (local.set $bits (i32.or (local.get $in_title) (local.get $in_body)))
         (block $no_bits
           (loop $next
@@ -533,27 +536,17 @@
               (local.set $word
                 (i32.load $arena (i32.add (local.get $words) (i32.shl (local.get $chunk) (i32.const 2)))))
               (local.set $mask
-                (i32.load8_u $scratch
-                  (i32.add (local.get $table) (i32.shr_u (local.get $word) (i32.const 16)))))
+                (i32.load8_u $scratch offset={table}
+                  (i32.shr_u (local.get $word) (i32.const 16))))
               (if (i32.gt_u (local.get $mask) (i32.const 3))
-                (then
-                  (local.set $mask
-                    (call $timed
-                      (local.get $mask)
-                      (f64.load $arena
-                        (i32.add
-                          (local.get $published)
-                          (i32.shl
-                            (i32.load16_u $arena
-                              (i32.add (local.get $documents) (i32.shl (local.get $chunk) (i32.const 1))))
-                            (i32.const 3))))))))
-              (if (local.get $died)
+                (then (local.set $mask (call $timed (local.get $mask) (local.get $chunk)))))
+              (if (local.get $deleted_at)
                 (then
                   (br_if $skip
                     (i32.le_s
-                      (i32.load $arena (i32.add (local.get $died) (i32.shl (local.get $chunk) (i32.const 2))))
+                      (i32.load $arena (i32.add (local.get $deleted_at) (i32.shl (local.get $chunk) (i32.const 2))))
                       (local.get $generation)))))
-              ;; One branch for all that is rare: entry 255, mask 1 or 2.
+              ;; One branch for all rare cases: entry 255, mask 1 or 2.
               (if
                 (i32.or
                   (i32.gt_u (local.get $mask) (i32.const 3))
@@ -561,17 +554,15 @@
                 (then
                   (if (i32.gt_u (local.get $mask) (i32.const 3))
                     (then
-                      (i32.store $scratch
-                        (i32.add (local.get $off) (i32.shl (local.get $put_off) (i32.const 2)))
+                      (i32.store $scratch offset={off}
+                        (i32.shl (local.get $put_off) (i32.const 2))
                         (local.get $chunk))
                       (local.set $put_off (i32.add (local.get $put_off) (i32.const 1)))
                       (br $skip)))
                   (br_if $skip
                     (i32.lt_s
                       (local.tee $word
-                        (call $one_field
-                          (local.get $mask) (local.get $word) (local.get $chunk)
-                          (local.get $versions) (local.get $title_lengths) (local.get $title_chunks)))
+                        (call $one_field (local.get $mask) (local.get $word) (local.get $chunk)))
                       (i32.const 0)))))
               (local.set $word (i32.and (local.get $word) (i32.const 0xffff)))
               (local.set $at
@@ -583,7 +574,7 @@
                       (i32.const 1))
                     (i32.and (i32.shr_u (local.get $in_body) (local.get $bit)) (i32.const 1)))))
               (local.set $limit
-                (i32.load $scratch (i32.add (local.get $limits) (i32.shl (local.get $at) (i32.const 2)))))
+                (i32.load $scratch offset={limits} (i32.shl (local.get $at) (i32.const 2))))
               (if (i32.gt_s (local.get $word) (local.get $limit))
                 (then
                   (local.set $matches
@@ -595,9 +586,9 @@
                           (i32.and (i32.shr_u (local.get $had) (local.get $bit)) (i32.const 1))
                           (i32.const 1)))))
                   (br $skip)))
-              ;; A code as it stands with a posting: the title's frequency in the two upper bits of eight.
+              ;; The code as a posting would have it: the title's frequency in the upper two of eight bits.
               (local.set $frequency
-                (f64.load $scratch
+                (f64.load $scratch offset={weighted}
                   (i32.shl
                     (i32.or
                       (i32.shl (local.get $mask) (i32.const 8))
@@ -606,10 +597,10 @@
                         (i32.and (local.get $at) (i32.const 1))))
                     (i32.const 3))))
               (local.set $had (i32.or (local.get $had) (i32.shl (i32.const 1) (local.get $bit))))
-              (local.set $at (i32.add (local.get $scores) (i32.shl (local.get $chunk) (i32.const 3))))
-              (f64.store $scratch (local.get $at)
+              (local.set $at (i32.shl (local.get $chunk) (i32.const 3)))
+              (f64.store $scratch offset={sumScores} (local.get $at)
                 (f64.max
-                  (f64.load $scratch (local.get $at))
+                  (f64.load $scratch offset={sumScores} (local.get $at))
                   (f64.div
                     (f64.mul (local.get $weight) (local.get $frequency))
                     (f64.add
@@ -619,32 +610,32 @@
                         (f64.mul (local.get $step) (f64.convert_i32_u (local.get $word)))))))))
             (local.set $bits (i32.and (local.get $bits) (i32.sub (local.get $bits) (i32.const 1))))
             (br $next)))
-        (i32.store $scratch
-          (i32.add (local.get $touched) (i32.shl (local.get $first) (i32.const 2)))
-          (local.get $had))
+        (i32.store $scratch offset={sumTouched} (i32.shl (local.get $first) (i32.const 2)) (local.get $had))
         (local.set $first (i32.add (local.get $first) (i32.const 1)))
         (br $next_word)))
-    (i32.store $scratch (i32.const 8196) (local.get $put_off))
+    (i32.store $scratch (i32.const {putOff}) (local.get $put_off))
     (local.get $matches))
 
-  ;; Scores the chunks of the first $end words that have a bit in $titles or $bodies, once in each field, and adds each score
-  ;; to that of its chunk or raises that to it, as "gather" does. $off receives the chunks put off.
-  (func (export "gather_begun")
-    (param $titles i32) (param $bodies i32) (param $end i32)
-    (param $words i32) (param $documents i32) (param $published i32) (param $died i32) (param $generation i32)
-    (param $versions i32) (param $title_lengths i32) (param $title_chunks i32)
-    (param $table i32) (param $weight f64) (param $base f64) (param $step f64)
-    (param $scores i32) (param $touched i32) (param $off i32) (param $raise i32)
+  ;; Scores the chunks of the first $end words that have a bit at {prefixTitles} or {prefixBodies}; each field counts
+  ;; once. Adds each score to that of its chunk, or raises that to it, as "gather" does. {off} receives the chunks put
+  ;; off.
+  (func (export "gather_prefix") (param $end i32) (param $scores i32) (param $touched i32) (param $raise i32)
+    (local $words i32) (local $deleted_at i32) (local $generation i32)
+    (local $weight f64) (local $base f64) (local $step f64)
     (local $bits i32) (local $in_title i32) (local $in_body i32) (local $first i32) (local $at i32)
     (local $chunk i32) (local $word i32) (local $mask i32) (local $code i32) (local $put_off i32)
     (local $frequency f64) (local $score f64)
+    (local.set $words (i32.load $scratch offset={words} (i32.const 0)))
+    (local.set $deleted_at (i32.load $scratch offset={deletedAt} (i32.const 0)))
+    (local.set $generation (i32.load $scratch offset={generation} (i32.const 0)))
+    (local.set $weight (f64.load $scratch offset={weight} (i32.const 0)))
+    (local.set $base (f64.load $scratch offset={base} (i32.const 0)))
+    (local.set $step (f64.load $scratch offset={step} (i32.const 0)))
     (block $done
       (loop $next_word
         (br_if $done (i32.ge_u (local.get $first) (local.get $end)))
-        (local.set $in_title
-          (i32.load $scratch (i32.add (local.get $titles) (i32.shl (local.get $first) (i32.const 2)))))
-        (local.set $in_body
-          (i32.load $scratch (i32.add (local.get $bodies) (i32.shl (local.get $first) (i32.const 2)))))
+        (local.set $in_title (i32.load $scratch offset={prefixTitles} (i32.shl (local.get $first) (i32.const 2))))
+        (local.set $in_body (i32.load $scratch offset={prefixBodies} (i32.shl (local.get $first) (i32.const 2))))
         (local.set $bits (i32.or (local.get $in_title) (local.get $in_body)))
         (block $no_bits
           (loop $next
@@ -661,27 +652,17 @@
               (local.set $word
                 (i32.load $arena (i32.add (local.get $words) (i32.shl (local.get $chunk) (i32.const 2)))))
               (local.set $mask
-                (i32.load8_u $scratch
-                  (i32.add (local.get $table) (i32.shr_u (local.get $word) (i32.const 16)))))
+                (i32.load8_u $scratch offset={table}
+                  (i32.shr_u (local.get $word) (i32.const 16))))
               (if (i32.gt_u (local.get $mask) (i32.const 3))
-                (then
-                  (local.set $mask
-                    (call $timed
-                      (local.get $mask)
-                      (f64.load $arena
-                        (i32.add
-                          (local.get $published)
-                          (i32.shl
-                            (i32.load16_u $arena
-                              (i32.add (local.get $documents) (i32.shl (local.get $chunk) (i32.const 1))))
-                            (i32.const 3))))))))
-              (if (local.get $died)
+                (then (local.set $mask (call $timed (local.get $mask) (local.get $chunk)))))
+              (if (local.get $deleted_at)
                 (then
                   (br_if $skip
                     (i32.le_s
-                      (i32.load $arena (i32.add (local.get $died) (i32.shl (local.get $chunk) (i32.const 2))))
+                      (i32.load $arena (i32.add (local.get $deleted_at) (i32.shl (local.get $chunk) (i32.const 2))))
                       (local.get $generation)))))
-              ;; One branch for all that is rare: entry 255, mask 1 or 2.
+              ;; One branch for all rare cases: entry 255, mask 1 or 2.
               (if
                 (i32.or
                   (i32.gt_u (local.get $mask) (i32.const 3))
@@ -689,8 +670,8 @@
                 (then
                   (if (i32.gt_u (local.get $mask) (i32.const 3))
                     (then
-                      (i32.store $scratch
-                        (i32.add (local.get $off) (i32.shl (local.get $put_off) (i32.const 2)))
+                      (i32.store $scratch offset={off}
+                        (i32.shl (local.get $put_off) (i32.const 2))
                         (local.get $chunk))
                       (local.set $put_off (i32.add (local.get $put_off) (i32.const 1)))
                       (br $skip)))
@@ -702,12 +683,10 @@
                   (br_if $skip
                     (i32.lt_s
                       (local.tee $word
-                        (call $one_field
-                          (local.get $mask) (local.get $word) (local.get $chunk)
-                          (local.get $versions) (local.get $title_lengths) (local.get $title_chunks)))
+                        (call $one_field (local.get $mask) (local.get $word) (local.get $chunk)))
                       (i32.const 0)))))
               (local.set $frequency
-                (f64.load $scratch
+                (f64.load $scratch offset={weighted}
                   (i32.shl (i32.or (i32.shl (local.get $mask) (i32.const 8)) (local.get $code)) (i32.const 3))))
               (local.set $score
                 (f64.div
@@ -737,17 +716,20 @@
             (br $next)))
         (local.set $first (i32.add (local.get $first) (i32.const 1)))
         (br $next_word)))
-    (i32.store $scratch (i32.const 8196) (local.get $put_off)))
+    (i32.store $scratch (i32.const {putOff}) (local.get $put_off)))
 
-  ;; Writes to $list the chunks of $count postings that are alive and hold the term in a field that may be searched, and to
-  ;; $masks which fields may, a byte each: 1 title, 2 body. Returns how many, or -1 where one would have to be put off.
-  (func (export "visible")
-    (param $chunks i32) (param $codes i32) (param $count i32)
-    (param $words i32) (param $documents i32) (param $published i32) (param $died i32) (param $generation i32)
-    (param $versions i32) (param $title_lengths i32) (param $title_chunks i32)
-    (param $table i32) (param $list i32) (param $masks i32)
-    (result i32)
+  ;; Writes to {list} the chunks of $count postings from $from on that are not deleted and have the term in a field that
+  ;; may be searched, and to {masks} the fields that may, a byte each: 1 title, 2 body. Returns how many, or -1 if one
+  ;; would have to be put off.
+  (func (export "visible") (param $from i32) (param $count i32) (result i32)
+    (local $chunks i32) (local $codes i32)
+    (local $words i32) (local $deleted_at i32) (local $generation i32)
     (local $i i32) (local $chunk i32) (local $word i32) (local $mask i32) (local $code i32) (local $kept i32)
+    (local.set $chunks (call $chunks_from (local.get $from)))
+    (local.set $codes (call $codes_from (local.get $from)))
+    (local.set $words (i32.load $scratch offset={words} (i32.const 0)))
+    (local.set $deleted_at (i32.load $scratch offset={deletedAt} (i32.const 0)))
+    (local.set $generation (i32.load $scratch offset={generation} (i32.const 0)))
     (block $done
       (loop $next
         (br_if $done (i32.ge_u (local.get $i) (local.get $count)))
@@ -757,28 +739,18 @@
           (local.set $word
             (i32.load $arena (i32.add (local.get $words) (i32.shl (local.get $chunk) (i32.const 2)))))
           (local.set $mask
-            (i32.load8_u $scratch
-              (i32.add (local.get $table) (i32.shr_u (local.get $word) (i32.const 16)))))
+            (i32.load8_u $scratch offset={table}
+              (i32.shr_u (local.get $word) (i32.const 16))))
           (if (i32.gt_u (local.get $mask) (i32.const 3))
-            (then
-              (local.set $mask
-                (call $timed
-                  (local.get $mask)
-                  (f64.load $arena
-                    (i32.add
-                      (local.get $published)
-                      (i32.shl
-                        (i32.load16_u $arena
-                          (i32.add (local.get $documents) (i32.shl (local.get $chunk) (i32.const 1))))
-                        (i32.const 3))))))))
+            (then (local.set $mask (call $timed (local.get $mask) (local.get $chunk)))))
           (local.set $code (i32.load8_u $arena (i32.add (local.get $codes) (local.get $i))))
-          (if (local.get $died)
+          (if (local.get $deleted_at)
             (then
               (br_if $skip
                 (i32.le_s
-                  (i32.load $arena (i32.add (local.get $died) (i32.shl (local.get $chunk) (i32.const 2))))
+                  (i32.load $arena (i32.add (local.get $deleted_at) (i32.shl (local.get $chunk) (i32.const 2))))
                   (local.get $generation)))))
-          ;; One branch for all that is rare: entry 255, code 255, mask 1 or 2.
+          ;; One branch for all rare cases: entry 255, code 255, mask 1 or 2.
           (if
             (i32.or
               (i32.or (i32.gt_u (local.get $mask) (i32.const 3)) (i32.eq (local.get $code) (i32.const 255)))
@@ -794,24 +766,23 @@
                     (select (i32.const 0xc0) (i32.const 0x3f) (i32.eq (local.get $mask) (i32.const 1))))))
               (br_if $skip
                 (i32.lt_s
-                  (call $one_field
-                    (local.get $mask) (local.get $word) (local.get $chunk)
-                    (local.get $versions) (local.get $title_lengths) (local.get $title_chunks))
+                  (call $one_field (local.get $mask) (local.get $word) (local.get $chunk))
                   (i32.const 0)))))
-          (i32.store16 $scratch
-            (i32.add (local.get $list) (i32.shl (local.get $kept) (i32.const 1)))
+          (i32.store16 $scratch offset={list}
+            (i32.shl (local.get $kept) (i32.const 1))
             (local.get $chunk))
-          (i32.store8 $scratch (i32.add (local.get $masks) (local.get $kept)) (local.get $mask))
+          (i32.store8 $scratch offset={masks} (local.get $kept) (local.get $mask))
           (local.set $kept (i32.add (local.get $kept) (i32.ne (local.get $mask) (i32.const 0)))))
         (local.set $i (i32.add (local.get $i) (i32.const 1)))
         (br $next)))
     (local.get $kept))
 
-  ;; Words of three bytes ($bytes) or four: three bits of step, then the number of the term, which callers give as it stands in
-  ;; them (`tokenNumber`). Shifted up by $drop, a word of three bytes begins with its step as one of four does. Four are looked
-  ;; at together, the last ones with what lies beyond them, which is never the end of memory (`arena.ts`).
+  ;; Words of three bytes ($bytes) or four: three bits of step, then the number of the term, which callers give in the
+  ;; form of these words (`tokenNumber`). Shifted up by $drop, a word of three bytes begins with its step like one of
+  ;; four. Four words are compared at a time, the last ones together with the bytes after them, which are always inside
+  ;; the memory (`arena.ts`).
 
-  ;; How the bytes of four words are spread.
+  ;; The lanes that the bytes of four words go to.
   (func $lanes (param $bytes i32) (result v128)
     (select
       (v128.const i8x16 16 0 1 2 16 3 4 5 16 6 7 8 16 9 10 11)
@@ -821,25 +792,36 @@
   (func $drop (param $bytes i32) (result i32)
     (i32.shl (i32.sub (i32.const 4) (local.get $bytes)) (i32.const 3)))
 
-  ;; Of $count chunks at $list, leaves those that have $term for a word as it is written in a field of their mask, a byte
-  ;; each at $masks: 1 title, 2 body. Returns how many.
-  (func (export "keep_written")
-    (param $list i32) (param $masks i32) (param $count i32) (param $term i32) (param $versions i32)
-    (param $title_starts i32) (param $titles i32) (param $body_starts i32) (param $bodies i32) (param $bytes i32)
-    (result i32)
+  ;; The addresses of the bounds of the title of a chunk's version, and of its body: the numbers of the first word and
+  ;; of the one after the last.
+  (func $title_bounds (param $chunk i32) (result i32)
+    (i32.add
+      (i32.load $scratch offset={titleStarts} (i32.const 0))
+      (i32.shl (call $version_of (local.get $chunk)) (i32.const 2))))
+
+  (func $body_bounds (param $chunk i32) (result i32)
+    (i32.add (i32.load $scratch offset={bodyStarts} (i32.const 0)) (i32.shl (local.get $chunk) (i32.const 2))))
+
+  ;; Keeps those of $count chunks at {list} that have $term as a word as written in a field of their mask, a byte each
+  ;; at {masks}: 1 title, 2 body. Returns how many.
+  (func (export "keep_written") (param $count i32) (param $term i32) (result i32)
+    (local $titles i32) (local $bodies i32) (local $bytes i32)
     (local $i i32) (local $chunk i32) (local $mask i32) (local $is_written i32) (local $kept i32)
+    (local.set $titles (i32.load $scratch offset={titleTokens} (i32.const 0)))
+    (local.set $bodies (i32.load $scratch offset={bodyTokens} (i32.const 0)))
+    (local.set $bytes (i32.load $scratch offset={tokenBytes} (i32.const 0)))
     (block $done
       (loop $next
         (br_if $done (i32.ge_u (local.get $i) (local.get $count)))
         (local.set $chunk
-          (i32.load16_u $scratch (i32.add (local.get $list) (i32.shl (local.get $i) (i32.const 1)))))
-        (local.set $mask (i32.load8_u $scratch (i32.add (local.get $masks) (local.get $i))))
+          (i32.load16_u $scratch offset={list} (i32.shl (local.get $i) (i32.const 1))))
+        (local.set $mask (i32.load8_u $scratch offset={masks} (local.get $i)))
         (local.set $is_written (i32.const 0))
         (if (i32.and (local.get $mask) (i32.const 2))
           (then
             (local.set $is_written
               (call $has_written
-                (i32.add (local.get $body_starts) (i32.shl (local.get $chunk) (i32.const 2)))
+                (call $body_bounds (local.get $chunk))
                 (local.get $bodies)
                 (local.get $bytes)
                 (local.get $term)))))
@@ -847,24 +829,20 @@
           (then
             (local.set $is_written
               (call $has_written
-                (i32.add
-                  (local.get $title_starts)
-                  (i32.shl
-                    (i32.load16_u $arena (i32.add (local.get $versions) (i32.shl (local.get $chunk) (i32.const 1))))
-                    (i32.const 2)))
+                (call $title_bounds (local.get $chunk))
                 (local.get $titles)
                 (local.get $bytes)
                 (local.get $term)))))
-        (i32.store16 $scratch
-          (i32.add (local.get $list) (i32.shl (local.get $kept) (i32.const 1)))
+        (i32.store16 $scratch offset={list}
+          (i32.shl (local.get $kept) (i32.const 1))
           (local.get $chunk))
         (local.set $kept (i32.add (local.get $kept) (local.get $is_written)))
         (local.set $i (i32.add (local.get $i) (i32.const 1)))
         (br $next)))
     (local.get $kept))
 
-  ;; Whether a word between the two word numbers at $bounds is the term with a step: the first of its position. The word that
-  ;; says how long a long step is has none.
+  ;; Whether a word between the two word numbers at $bounds is the term with a step: the first of its position. The word
+  ;; with the length of a long step has no step itself.
   (func $has_written (param $bounds i32) (param $tokens i32) (param $bytes i32) (param $term i32) (result i32)
     (local $at i32) (local $to i32) (local $terms v128) (local $lanes v128) (local $words v128) (local $hits i32)
     (local.set $at (i32.add (local.get $tokens) (i32.mul (i32.load $arena (local.get $bounds)) (local.get $bytes))))
@@ -891,42 +869,31 @@
         (br $next)))
     (i32.const 0))
 
-  ;; Frequencies of a phrase, title << 16 | body, of the chunks at $list. The phrase lies at $phrase: how many groups (at
-  ;; most 31), then where each group's terms start and where the last ones end, counted in terms, then the terms.
-  (func (export "phrases")
-    (param $list i32) (param $count i32) (param $versions i32)
-    (param $title_starts i32) (param $titles i32) (param $body_starts i32) (param $bodies i32)
-    (param $bytes i32) (param $phrase i32) (param $out i32)
-    (local $i i32) (local $at i32)
+  ;; Writes to {phraseFrequencies} the frequency of the phrase in each of $count chunks at {list}, title << 16 | body.
+  ;; The phrase is at {phrase}: the number of groups (at most 31), then the start of each group's terms and the end of
+  ;; the last ones, counted in terms, then the terms.
+  (func (export "phrases") (param $count i32)
+    (local $titles i32) (local $bodies i32) (local $bytes i32) (local $i i32) (local $at i32)
+    (local.set $titles (i32.load $scratch offset={titleTokens} (i32.const 0)))
+    (local.set $bodies (i32.load $scratch offset={bodyTokens} (i32.const 0)))
+    (local.set $bytes (i32.load $scratch offset={tokenBytes} (i32.const 0)))
     (block $done
       (br_if $done (i32.eqz (local.get $count)))
       (loop $next
         (local.set $at
-          (i32.load16_u $scratch (i32.add (local.get $list) (i32.shl (local.get $i) (i32.const 1)))))
-        (i32.store $scratch
-          (i32.add (local.get $out) (i32.shl (local.get $i) (i32.const 2)))
+          (i32.load16_u $scratch offset={list} (i32.shl (local.get $i) (i32.const 1))))
+        (i32.store $scratch offset={phraseFrequencies}
+          (i32.shl (local.get $i) (i32.const 2))
           (i32.or
-            (call $field
-              (i32.add (local.get $body_starts) (i32.shl (local.get $at) (i32.const 2)))
-              (local.get $bodies)
-              (local.get $bytes)
-              (local.get $phrase))
+            (call $field (call $body_bounds (local.get $at)) (local.get $bodies) (local.get $bytes))
             (i32.shl
-              (call $field
-                (i32.add
-                  (local.get $title_starts)
-                  (i32.shl
-                    (i32.load16_u $arena (i32.add (local.get $versions) (i32.shl (local.get $at) (i32.const 1))))
-                    (i32.const 2)))
-                (local.get $titles)
-                (local.get $bytes)
-                (local.get $phrase))
+              (call $field (call $title_bounds (local.get $at)) (local.get $titles) (local.get $bytes))
               (i32.const 16))))
         (br_if $next
           (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (local.get $count))))))
 
-  ;; How often the phrase stands between the two word numbers at $bounds.
-  (func $field (param $bounds i32) (param $tokens i32) (param $bytes i32) (param $phrase i32) (result i32)
+  ;; The frequency of the phrase between the two word numbers at $bounds.
+  (func $field (param $bounds i32) (param $tokens i32) (param $bytes i32) (result i32)
     (local $from i32) (local $to i32) (local $at i32) (local $hits i32) (local $lane i32)
     (local $count i32) (local $counted i32)
     (local $first_terms i32) (local $first_end i32) (local $term i32)
@@ -935,11 +902,11 @@
     (local.set $to
       (i32.add (local.get $tokens) (i32.mul (i32.load $arena offset=4 (local.get $bounds)) (local.get $bytes))))
     (local.set $lanes (call $lanes (local.get $bytes)))
-    ;; The terms start after the number of groups and one more bound than there are groups.
+    ;; The terms follow the number of groups and one more bound than there are groups.
     (local.set $first_terms
-      (i32.add (local.get $phrase) (i32.shl (i32.add (i32.load $scratch (local.get $phrase)) (i32.const 2)) (i32.const 2))))
+      (i32.add (i32.const {phrase}) (i32.shl (i32.add (i32.load $scratch (i32.const {phrase})) (i32.const 2)) (i32.const 2))))
     (local.set $first_end
-      (i32.add (local.get $first_terms) (i32.shl (i32.load $scratch offset=8 (local.get $phrase)) (i32.const 2))))
+      (i32.add (local.get $first_terms) (i32.shl (i32.load $scratch offset=8 (i32.const {phrase})) (i32.const 2))))
     (local.set $at (local.get $from))
     (block $end
       (loop $four
@@ -977,7 +944,7 @@
                 (if (local.get $counted)
                   (then (br_if $no (call $same_position (local.get $counted) (local.get $lane) (local.get $bytes)))))
                 (br_if $no
-                  (i32.eqz (call $stands_at (local.get $lane) (local.get $to) (local.get $bytes) (local.get $phrase))))
+                  (i32.eqz (call $stands_at (local.get $lane) (local.get $to) (local.get $bytes))))
                 (local.set $count (i32.add (local.get $count) (i32.const 1)))
                 (local.set $counted (local.get $lane)))
               (br_if $hit
@@ -989,7 +956,7 @@
   (func $step (param $at i32) (param $bytes i32) (result i32)
     (i32.shr_u (i32.shl (i32.load $arena (local.get $at)) (call $drop (local.get $bytes))) (i32.const 29)))
 
-  ;; Whether no word after $before up to $after takes a step.
+  ;; Whether no word after $before up to $after has a step.
   (func $same_position (param $before i32) (param $after i32) (param $bytes i32) (result i32)
     (loop $next
       (local.set $before (i32.add (local.get $before) (local.get $bytes)))
@@ -999,14 +966,14 @@
     (unreachable))
 
   ;; Whether the groups after the first follow the word at $at.
-  (func $stands_at (param $at i32) (param $to i32) (param $bytes i32) (param $phrase i32) (result i32)
+  (func $stands_at (param $at i32) (param $to i32) (param $bytes i32) (result i32)
     (local $groups i32) (local $distance i32) (local $seen i32) (local $wanted i32) (local $drop i32)
     (local $word i32) (local $term i32) (local $term_end i32) (local $terms i32)
     (local.set $drop (call $drop (local.get $bytes)))
-    (local.set $groups (i32.load $scratch (local.get $phrase)))
+    (local.set $groups (i32.load $scratch (i32.const {phrase})))
     (local.set $wanted (i32.sub (i32.shl (i32.const 1) (local.get $groups)) (i32.const 2)))
     (local.set $terms
-      (i32.add (local.get $phrase) (i32.shl (i32.add (local.get $groups) (i32.const 2)) (i32.const 2))))
+      (i32.add (i32.const {phrase}) (i32.shl (i32.add (local.get $groups) (i32.const 2)) (i32.const 2))))
     (local.set $at
       (i32.add
         (local.get $at)
@@ -1032,7 +999,7 @@
         (then
           (local.set $word (i32.and (local.get $word) (i32.const 0x1fffffff)))
           (local.set $term
-            (i32.add (local.get $phrase) (i32.shl (i32.add (local.get $distance) (i32.const 1)) (i32.const 2))))
+            (i32.add (i32.const {phrase}) (i32.shl (i32.add (local.get $distance) (i32.const 1)) (i32.const 2))))
           (local.set $term_end
             (i32.add (local.get $terms) (i32.shl (i32.load $scratch offset=4 (local.get $term)) (i32.const 2))))
           (local.set $term

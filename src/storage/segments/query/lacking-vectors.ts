@@ -1,45 +1,50 @@
-import { pendingOneIn, type WithoutVectorPage } from '../../../search/search-index.ts'
+import type { WithoutVectorPage } from '../../../indexing/fed-index.ts'
+import { pendingOneIn } from '../../../search/search-index.ts'
 import {
   chunkIdAt,
   compareDocumentIds,
   documentIdAt,
+  lowerBound,
   lowerBoundDocument,
-  type SegmentImage,
-} from '../format/segment-image.ts'
-import { deathsAt, type OpenColumn, type SearchView, type Segment, vectorsSet } from '../memory/segment.ts'
+  type SegmentData,
+} from '../format/segment-data.ts'
+import { deletionsAt, type OpenColumn, type SearchView, type Segment, vectorsSet } from '../memory/segment.ts'
 import { bodyMask, type CompiledFilter } from './compile-filter.ts'
 
-const hasBody = ({ bodyStart }: SegmentImage, chunk: number): boolean => bodyStart[chunk]! < bodyStart[chunk + 1]!
+const hasBody = ({ bodyStart }: SegmentData, chunk: number): boolean => bodyStart[chunk]! < bodyStart[chunk + 1]!
 
 interface Lacking {
-  /** How many vectors had been set, and where, when it was looked. */
+  /** The number of vectors set, and the column, at the time of the lookup. */
   readonly set: number
   readonly column: OpenColumn | undefined
-  /** Dead ones included. */
+  /** Includes deleted chunks. */
   readonly chunks: Uint16Array
-  /** Those of them that have words in their body. A text of signs alone has a vector too, but no word tells that it is there. */
+  /**
+   * The chunks with words in their body. A text of punctuation alone has a vector too, but no word shows that it
+   * exists.
+   */
   readonly withWords: Uint16Array
 }
 
-/** What one filter lets see of one segment. */
+/** The part of one segment that a filter shows. */
 interface Visible {
   readonly lacking: Lacking
-  readonly deaths: number
+  readonly deletions: number
   readonly without: number
-  /** Those with a body, with or without a vector; `null` while nobody asked. */
+  /** The number of chunks with a body, with or without a vector; `null` until it is needed. */
   chunks: number | null
 }
 
 /**
- * The chunks that have no vector of one profile: mostly those of titles alone. What was looked up is kept for as long as
- * nothing of it changes, by segment, and for each filter that is kept.
+ * The chunks without a vector of one profile: usually those that only have a title. Lookups are cached by segment, and
+ * counts by filter, until something changes.
  */
 export class LackingVectors {
   readonly #profile: number | null
   readonly #known = new WeakMap<Segment, Lacking>()
   readonly #visible = new WeakMap<CompiledFilter, WeakMap<Segment, Visible>>()
 
-  /** `null` for a profile of which there is no vector. */
+  /** `null` for a profile without any vector. */
   constructor(profile: number | null) {
     this.#profile = profile
   }
@@ -62,10 +67,9 @@ export class LackingVectors {
   }
 
   /**
-   * Whether more than one in `pendingOneIn` of the visible chunks lacks a vector. Exact: what the filter hides changes
-   * nothing. Where nothing lacks one it costs nothing, where much does it is clear before all is counted, and a filter
-   * that was used before counts only where something changed. At a million chunks the first count of a filter takes
-   * some milliseconds.
+   * Whether more than one in `pendingOneIn` of the visible chunks has no vector. The result is exact and does not
+   * depend on hidden chunks. It is free if no vector is missing, stops early if many are, and a cached filter counts
+   * only changed segments. At a million chunks the first count of a filter takes some milliseconds.
    */
   areMany(view: SearchView, filter: CompiledFilter): boolean {
     const { segments, generation } = view
@@ -90,19 +94,19 @@ export class LackingVectors {
     const bySegment = this.#visible.get(filter) ?? new WeakMap<Segment, Visible>()
     this.#visible.set(filter, bySegment)
     const lacking = this.in(segment)
-    const deaths = deathsAt(segment, generation)
+    const deletions = deletionsAt(segment, generation)
     const known = bySegment.get(segment)
-    if (known?.lacking === lacking && known.deaths === deaths) return known
+    if (known?.lacking === lacking && known.deletions === deletions) return known
     let without = 0
     for (const chunk of lacking.withWords) if (isVisible(segment, chunk, filter, generation)) without++
-    const counted = { lacking, deaths, without, chunks: known?.deaths === deaths ? known.chunks : null }
+    const counted = { lacking, deletions, without, chunks: known?.deletions === deletions ? known.chunks : null }
     bySegment.set(segment, counted)
     return counted
   }
 }
 
-const isVisible = ({ image, died }: Segment, chunk: number, filter: CompiledFilter, generation: number): boolean =>
-  (filter.maskOf(image, chunk) & bodyMask) !== 0 && died[chunk]! > generation
+const isVisible = ({ image, deletedAt }: Segment, chunk: number, filter: CompiledFilter, generation: number): boolean =>
+  (filter.maskOf(image, chunk) & bodyMask) !== 0 && deletedAt[chunk]! > generation
 
 function countVisible(segment: Segment, filter: CompiledFilter, generation: number): number {
   let visible = 0
@@ -113,8 +117,8 @@ function countVisible(segment: Segment, filter: CompiledFilter, generation: numb
 }
 
 /**
- * Whole documents, in the order of their ids; as many chunks as `limit`, or the rest of a document more. Only of the filter
- * classes that are wanted, by their numbers.
+ * Whole documents, ordered by id; `limit` chunks, plus the rest of the last document. `classes` has the numbers of the
+ * filter classes to include.
  */
 export function pageWithoutVector(
   { segments, generation }: SearchView,
@@ -123,15 +127,15 @@ export function pageWithoutVector(
   { after, limit }: { readonly after: string | null; readonly limit: number },
 ): WithoutVectorPage {
   const found = segments.flatMap((segment): Placed[] => {
-    const { image, died } = segment
+    const { image, deletedAt } = segment
     const from = after === null ? 0 : image.documentFirstChunk[documentAfter(image, after)]!
     const own: Placed[] = []
     const { chunks } = lacking.in(segment)
-    for (let at = lowerBound(chunks, from); at < chunks.length; at++) {
+    for (let at = lowerBound(chunks, from, 0, chunks.length); at < chunks.length; at++) {
       const chunk = chunks[at]!
-      if (died[chunk]! <= generation || !isWanted[image.chunkClass[chunk]!]) continue
+      if (deletedAt[chunk]! <= generation || !isWanted[image.chunkClass[chunk]!]) continue
       own.push({ image, chunk })
-      // A chunk of one document more than the page can reach tells that there is more.
+      // A chunk of one document beyond the page shows that there is more.
       if (own.length > limit && !sameDocument(own.at(-1)!, own[limit - 1]!)) break
     }
     return own
@@ -147,27 +151,15 @@ export function pageWithoutVector(
 }
 
 interface Placed {
-  readonly image: SegmentImage
+  readonly image: SegmentData
   readonly chunk: number
 }
 
 const documentOf = ({ image, chunk }: Placed): number => image.chunkDocument[chunk]!
 const sameDocument = (a: Placed, b: Placed): boolean => a.image === b.image && documentOf(a) === documentOf(b)
 
-/** Where the first number of an ascending list stands that is not below `number`. */
-function lowerBound(list: Uint16Array, number: number): number {
-  let low = 0
-  let high = list.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (list[middle]! < number) low = middle + 1
-    else high = middle
-  }
-  return low
-}
-
 /** The first document of the segment whose id is above `id`. */
-function documentAfter(image: SegmentImage, id: string): number {
+function documentAfter(image: SegmentData, id: string): number {
   const bytes = new TextEncoder().encode(id)
   const at = lowerBoundDocument(image, bytes)
   return at < image.documents && documentIdAt(image, at) === id ? at + 1 : at

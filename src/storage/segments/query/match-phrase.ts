@@ -1,17 +1,17 @@
-import type { SegmentImage } from '../format/segment-image.ts'
+import type { SegmentData } from '../format/segment-data.ts'
 import { bodyTokensAt, titleTokensAt } from '../format/segment-tokens.ts'
 import { longStep, stepShift, termMask } from '../format/token-stream.ts'
 
 /**
  * Counts a phrase in the token numbers of one field: groups at consecutive positions, any alternative of each.
  *
- * The loop that runs over every word only looks for the first group; the rest is checked where that stands. Common words
- * side by side are the slow case, and this way it takes under a nanosecond a word.
+ * The loop over every word only looks for the first group; the rest is checked where that occurs. The slow case is a
+ * phrase of common words.
  */
 export class PhraseMatcher {
   readonly #first: readonly number[]
   readonly #groups: readonly (readonly number[])[]
-  /** Which groups were seen from the place that is being checked. */
+  /** The groups that were seen since the position that is being checked. */
   readonly #seen: Uint8Array
 
   constructor(groups: readonly (readonly number[])[]) {
@@ -20,8 +20,8 @@ export class PhraseMatcher {
     this.#seen = new Uint8Array(groups.length)
   }
 
-  /** Frequencies in a chunk, title << 16 | body. */
-  frequency(image: SegmentImage, chunk: number): number {
+  /** The frequencies in a chunk, title << 16 | body. */
+  frequency(image: SegmentData, chunk: number): number {
     const version = image.chunkVersion[chunk]!
     return (this.#count(titleTokensAt(image, version)) << 16) | this.#count(bodyTokensAt(image, chunk))
   }
@@ -78,7 +78,7 @@ export class PhraseMatcher {
   }
 }
 
-/** Whether the word at `at` is no term but the length of a long step. */
+/** Whether the word at `at` is not a term but the length of a long step. */
 function isStep(tokens: Uint32Array<ArrayBufferLike>, at: number): boolean {
   return at > 0 && tokens[at - 1]! >>> stepShift === longStep
 }

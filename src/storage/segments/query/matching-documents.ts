@@ -1,24 +1,24 @@
-import { type SegmentImage, segmentChunksMax } from '../format/segment-image.ts'
+import { type SegmentData, segmentChunksMax } from '../format/segment-data.ts'
 import type { CompiledFilter } from './compile-filter.ts'
 import type { GatheredScores } from './gathered-scores.ts'
 
 /**
- * The documents of one segment that a search found, for what is decided by document: conditions, order and counts. A
- * thread answers one call at a time, so one of these is filled again and again.
+ * The documents of one segment that a search found, for everything that is decided by document: conditions, order and
+ * counts. A thread answers one call at a time, so one instance is reused.
  */
 export class MatchingDocuments {
   count = 0
   readonly documents = new Uint16Array(segmentChunksMax)
-  /** The best one of each. */
+  /** The best chunk of each document. */
   readonly chunks = new Uint16Array(segmentChunksMax)
   readonly scores = new Float64Array(segmentChunksMax)
-  /** How many chunks of each matched. */
+  /** The number of matching chunks of each document. */
   readonly matches = new Uint32Array(segmentChunksMax)
-  /** 1 where what the catalog knows of the document counts; for each use of it marked anew. */
+  /** 1 if the catalog columns of the document count; marked again for each column. */
   readonly opened = new Uint8Array(segmentChunksMax)
 
-  /** Takes over what was gathered and empties it. Of equally good chunks the first is the best. */
-  take({ scores, touched }: GatheredScores, { chunks, chunkDocument }: SegmentImage): void {
+  /** Takes over the collected scores and resets them. The first of equally good chunks is the best. */
+  take({ scores, touched }: GatheredScores, { chunks, chunkDocument }: SegmentData): void {
     let at = -1
     let document = -1
     const words = (chunks + 31) >>> 5
@@ -48,10 +48,10 @@ export class MatchingDocuments {
     this.count = at + 1
   }
 
-  /** All that a filter shows, whether it matches anything or not. */
+  /** Takes everything that a filter shows, for a request without a query. */
   takeVisible(
-    image: SegmentImage,
-    died: Int32Array<ArrayBufferLike>,
+    image: SegmentData,
+    deletedAt: Int32Array<ArrayBufferLike>,
     generation: number,
     filter: CompiledFilter,
   ): void {
@@ -60,7 +60,7 @@ export class MatchingDocuments {
     for (let document = 0; document < image.documents; document++) {
       const first = documentFirstChunk[document]!
       const end = documentFirstChunk[document + 1]!
-      if (died[first]! <= generation) continue
+      if (deletedAt[first]! <= generation) continue
       let chunk = first
       while (chunk < end && filter.maskOf(image, chunk) === 0) chunk++
       if (chunk === end) continue
@@ -70,8 +70,8 @@ export class MatchingDocuments {
     this.opened.fill(1, 0, this.count)
   }
 
-  /** Marks those whose current version the filter shows; `null`: all. */
-  markOpened(image: SegmentImage, isCurrent: (classNumber: number) => boolean, filter: CompiledFilter | null): void {
+  /** Marks documents whose current version the filter shows; `null` means all. */
+  markOpened(image: SegmentData, isCurrent: (classNumber: number) => boolean, filter: CompiledFilter | null): void {
     if (filter === null) this.opened.fill(1, 0, this.count)
     for (let i = 0; filter !== null && i < this.count; i++) {
       this.opened[i] = isOpened(image, this.chunks[i]!, isCurrent, filter) ? 1 : 0
@@ -98,9 +98,9 @@ export class MatchingDocuments {
   }
 }
 
-/** Whether the filter shows the current version of the document that a visible chunk is of. */
+/** Whether the filter shows the current version of the document of a visible chunk. */
 export function isOpened(
-  image: SegmentImage,
+  image: SegmentData,
   visible: number,
   isCurrent: (classNumber: number) => boolean,
   filter: CompiledFilter,

@@ -1,40 +1,33 @@
 import type { KeywordStatistics } from '../../../search/keyword-statistics.ts'
+import { idfOf, type LengthNorm, lengthNorm, weightOfIdf } from '../../../text/bm25.ts'
 import type { Clause, KeywordQuery, LooseMatch, TermGroup } from '../../../text/types.ts'
 import type { TermDictionary } from '../memory/term-dictionary.ts'
-import type { BegunLists } from './begun-chunks.ts'
-
-/**
- * BM25 as decided for every index: k1 1.2, b 0.75, idf = ln(1 + (N - n + 0.5) / (n + 0.5)) over what the scope may search.
- * Frequencies of title and body are added, the title's times `titleWeight`; the length is that of both together, each as
- * far as it may be searched.
- */
-const k1 = 1.2
-const b = 0.75
+import type { PrefixLists } from './prefix-chunks.ts'
 
 export interface PlannedTerm {
   readonly term: number
-  /** idf times (k1 + 1) times the clause's weight: the whole factor before the saturation of the frequency. */
+  /** The highest score of the term (`text/bm25.ts`), times the clause's weight. */
   readonly weight: number
 }
 
-/** All terms that begin in one way, as one. */
-export interface PlannedBeginning {
-  readonly lists: BegunLists
+/** All terms with one prefix, as one. */
+export interface PlannedPrefix {
+  readonly lists: PrefixLists
   readonly weight: number
 }
 
-export type PlannedAlternative = PlannedTerm | PlannedBeginning
+export type PlannedAlternative = PlannedTerm | PlannedPrefix
 
 interface Planned {
-  /** Its place among the clauses and then the boosts of the query. */
+  /** Its position among the clauses and then the boosts of the query. */
   readonly number: number
 }
 
 export interface PlannedWord extends Planned {
   readonly type: 'word'
-  /** Alternatives that occur at all; the score is that of the best, whether term or beginning. */
+  /** The alternatives that occur at all; the score is that of the best term or prefix. */
   readonly terms: readonly PlannedTerm[]
-  readonly beginnings: readonly PlannedBeginning[]
+  readonly beginnings: readonly PlannedPrefix[]
 }
 
 export const alternativesOf = ({ terms, beginnings }: PlannedWord): readonly PlannedAlternative[] => [
@@ -46,76 +39,73 @@ export interface PlannedPhrase extends Planned {
   readonly type: 'phrase'
   readonly groups: readonly (readonly number[])[]
   /**
-   * The sum of the groups' idf, each that of its most frequent alternative. Counting the phrase itself would cost a check
-   * of every candidate before the first is scored, and would order a lone phrase no differently.
+   * The sum of the groups' idf, each that of its most frequent alternative. Counting the phrase itself would require
+   * checking every candidate before the first is scored, and would not change the order of a lone phrase.
    */
   readonly weight: number
 }
 
 export type PlannedClause = PlannedWord | PlannedPhrase
 
-export interface KeywordPlan {
+export interface KeywordPlan extends LengthNorm {
   readonly must: readonly PlannedClause[]
   readonly any: readonly PlannedClause[]
   readonly mustNot: readonly PlannedClause[]
-  /** Added to the score of what the others matched. */
+  /** Added to the score of chunks that match the other clauses. */
   readonly boosts: readonly PlannedClause[]
-  /** Of the query, boosts included, whether they occur or not. */
+  /** The number of clauses of the query, with boosts, whether they occur or not. */
   readonly clauses: number
-  /** Nothing can match: no positive clause, or a required one whose terms do not occur. */
+  /** Nothing can match: there is no positive clause, or the terms of a required one do not occur. */
   readonly empty: boolean
   readonly titleWeight: number
-  /** The length part of BM25 for a chunk of length l is `normBase + normStep * l`. */
-  readonly normBase: number
-  readonly normStep: number
 }
 
 /**
- * What BM25 compares a chunk with: all that the scope may search, in current versions, whatever else a request filters by.
- * What lies outside has no say, so that nobody can tell by a score what it is; and a request's own filters have none, so
- * that a document scores the same on every page and in every view of it.
+ * The collection that BM25 compares a chunk with: all current versions that the scope may search, regardless of other
+ * filters. Documents outside the scope have no influence, so that scores reveal nothing about them. Filters of the
+ * request have none either, so that a document scores the same on every page and with any filter.
  */
 export interface ScopeStatistics {
   readonly chunks: number
-  /** Of the fields that may be searched, over those chunks. */
+  /** The length of the fields that may be searched, over those chunks. */
   readonly totalLength: number
-  /** By term number: how many of those chunks hold the term in a field that may be searched. */
+  /** By term number: the number of those chunks that contain the term in a field that may be searched. */
   readonly counts: ReadonlyMap<number, number>
-  /** By beginning: how many hold a term that begins so. */
-  readonly begunCounts: ReadonlyMap<string, number>
+  /** By prefix: the number of chunks with such a term. */
+  readonly prefixCounts: ReadonlyMap<string, number>
 }
 
-export const noStatistics: ScopeStatistics = { chunks: 0, totalLength: 0, counts: new Map(), begunCounts: new Map() }
+export const noStatistics: ScopeStatistics = { chunks: 0, totalLength: 0, counts: new Map(), prefixCounts: new Map() }
 
-/** In the order of the terms and the beginnings that a query asks for. */
+/** The counts in the order of the terms and the prefixes of the query. */
 export function countedBy(
-  { chunks, totalLength, counts, begunCounts }: ScopeStatistics,
+  { chunks, totalLength, counts, prefixCounts }: ScopeStatistics,
   terms: TermNumbers,
-  begun: ReadonlyMap<string, unknown>,
+  prefixed: ReadonlyMap<string, unknown>,
 ): KeywordStatistics {
   const ofTerms = [...terms.values()].map((term) => counts.get(term) ?? 0)
-  const ofBeginnings = [...begun.keys()].map((beginning) => begunCounts.get(beginning) ?? 0)
-  return { chunks, totalLength, counts: [...ofTerms, ...ofBeginnings] }
+  const ofPrefixes = [...prefixed.keys()].map((beginning) => prefixCounts.get(beginning) ?? 0)
+  return { chunks, totalLength, counts: [...ofTerms, ...ofPrefixes] }
 }
 
-/** What `countedBy` gave. Terms may have other numbers by now. */
+/** Reads the result of `countedBy`. Terms may have other numbers by now. */
 export function statisticsFrom(
   { chunks, totalLength, counts }: KeywordStatistics,
   terms: TermNumbers,
-  begun: ReadonlyMap<string, unknown>,
+  prefixed: ReadonlyMap<string, unknown>,
 ): ScopeStatistics {
   return {
     chunks,
     totalLength,
     counts: new Map([...terms.values()].map((term, i) => [term, counts[i]!])),
-    begunCounts: new Map([...begun.keys()].map((beginning, i) => [beginning, counts[terms.size + i]!])),
+    prefixCounts: new Map([...prefixed.keys()].map((beginning, i) => [beginning, counts[terms.size + i]!])),
   }
 }
 
-/** The numbers of a query's terms by their texts, 0 for those that are unknown. */
+/** The numbers of a query's terms by their texts, 0 for unknown terms. */
 export type TermNumbers = ReadonlyMap<string, number>
 
-/** To be read inside the snapshot: an index that is cleared gives its numbers anew. */
+/** Must be read inside the snapshot: an index that is cleared assigns its numbers anew. */
 export function findTerms(query: KeywordQuery, dictionary: TermDictionary): TermNumbers {
   const terms = [...query.clauses, ...query.boosts].flatMap((clause) => [
     ...groupsOf(clause).flat(),
@@ -124,8 +114,8 @@ export function findTerms(query: KeywordQuery, dictionary: TermDictionary): Term
   return new Map([...new Set(terms)].map((term) => [term, dictionary.find(term)]))
 }
 
-/** The beginnings that a query asks for. */
-export function beginningsOf(query: KeywordQuery): ReadonlySet<string> {
+/** The prefixes of a query. */
+export function prefixesOf(query: KeywordQuery): ReadonlySet<string> {
   const matches = [...query.clauses, ...query.boosts].flatMap(looseOf)
   return new Set(matches.flatMap((match) => ('beginning' in match ? match.beginning : [])))
 }
@@ -139,21 +129,22 @@ function groupsOf(clause: Clause): readonly TermGroup[] {
 export function planKeyword(
   query: KeywordQuery,
   numbers: TermNumbers,
-  begun: ReadonlyMap<string, BegunLists>,
+  prefixed: ReadonlyMap<string, PrefixLists>,
   statistics: ScopeStatistics,
   { titleWeight, includeNonCurrent }: { readonly titleWeight: number; readonly includeNonCurrent: boolean },
 ): KeywordPlan {
-  // What the scope has in older versions only is not counted, but may be found. Anything else without a count is elsewhere.
+  // A term that only occurs in older versions is not counted, but may be found. Any other term without a count occurs
+  // only outside the scope.
   const occurs = (term: number) => term !== 0 && (includeNonCurrent || statistics.counts.get(term)! > 0)
   const known = (group: TermGroup) => [...new Set(group.map((term) => numbers.get(term)!))].filter(occurs)
   const weightOf = (term: number) => weightOfCount(statistics.counts.get(term)!)
-  const weightOfCount = (count: number) => Math.log(1 + (statistics.chunks - count + 0.5) / (count + 0.5)) * (k1 + 1)
+  const weightOfCount = (count: number) => weightOfIdf(idfOf(statistics.chunks, count))
 
   const planWord = (group: readonly number[], loose: readonly LooseMatch[], weight: number) => {
     const counted = group.filter((term) => statistics.counts.get(term)! > 0)
     const most = Math.min(...counted.map(weightOf))
     const terms = new Map(group.map((term) => [term, weight * weightOf(term)]))
-    const beginnings: PlannedBeginning[] = []
+    const beginnings: PlannedPrefix[] = []
     for (const match of loose) {
       const factor = weight * (match.factor > 0 && Number.isFinite(match.factor) ? match.factor : 1)
       if ('terms' in match) {
@@ -162,9 +153,9 @@ export function planKeyword(
         }
         continue
       }
-      const count = statistics.begunCounts.get(match.beginning)!
+      const count = statistics.prefixCounts.get(match.beginning)!
       if (count === 0 && !includeNonCurrent) continue
-      const lists = begun.get(match.beginning)!
+      const lists = prefixed.get(match.beginning)!
       beginnings.push({ lists, weight: factor * Math.min(most, weightOfCount(count)) })
     }
     const planned = [...terms].map(([term, own]) => ({ term, weight: own }))
@@ -193,7 +184,6 @@ export function planKeyword(
 
   const must = planned('must')
   const any = present(planned('any'))
-  const averageLength = statistics.chunks === 0 ? 1 : Math.max(statistics.totalLength / statistics.chunks, 1e-9)
   return {
     must: present(must),
     any,
@@ -202,7 +192,6 @@ export function planKeyword(
     clauses: all.length + query.boosts.length,
     empty: must.includes(null) || (must.length === 0 && any.length === 0),
     titleWeight,
-    normBase: k1 * (1 - b),
-    normStep: (k1 * b) / averageLength,
+    ...lengthNorm(statistics.chunks, statistics.totalLength),
   }
 }

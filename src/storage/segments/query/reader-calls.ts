@@ -1,7 +1,6 @@
 import type { MessagePort } from 'node:worker_threads'
+import type { WithoutVectorOutcome, WithoutVectorRequest } from '../../../indexing/fed-index.ts'
 import type {
-  CountOutcome,
-  CountRequest,
   KeywordOutcome,
   KeywordRequest,
   ScoreOutcome,
@@ -12,10 +11,8 @@ import type {
   ValuesRequest,
   VectorOutcome,
   VectorRequest,
-  WithoutVectorOutcome,
-  WithoutVectorRequest,
 } from '../../../search/search-index.ts'
-import type { SharedBuffers } from '../memory/published-list.ts'
+import type { SharedBuffers } from '../memory/thread-messages.ts'
 
 export interface ReaderOptions {
   readonly path: string
@@ -23,12 +20,11 @@ export interface ReaderOptions {
   readonly shared: SharedBuffers
   readonly writer: MessagePort
   readonly titleWeight: number
-  readonly kernel: 'simd' | 'plain'
-  /** Postings in a segment from which on common words are sifted. */
-  readonly siftFrom?: number
+  /** From this many postings in a segment, chunks without an essential term are skipped. */
+  readonly skipFrom?: number
 }
 
-/** A search that several threads can do together. */
+/** A search that several threads can share. */
 export type SplitCall =
   | { readonly call: 'keyword'; readonly request: KeywordRequest }
   | { readonly call: 'vector'; readonly request: VectorRequest }
@@ -37,7 +33,6 @@ export type ReaderCall =
   | SplitCall
   | { readonly call: 'score'; readonly request: ScoreRequest }
   | { readonly call: 'similarWords'; readonly request: SimilarWordsRequest }
-  | { readonly call: 'count'; readonly request: CountRequest }
   | { readonly call: 'values'; readonly request: ValuesRequest }
   | { readonly call: 'withoutVector'; readonly request: WithoutVectorRequest }
 
@@ -46,12 +41,11 @@ export type Outcome =
   | VectorOutcome
   | SimilarWordsOutcome
   | ScoreOutcome
-  | CountOutcome
   | ValuesOutcome
   | WithoutVectorOutcome
 
 export interface SearchReply {
   readonly outcome: Outcome
-  /** Names the state of the index that was searched: equal for equal states. `null` where none was. */
+  /** Identifies the state of the index that was searched: equal for equal states. `null` if no state was searched. */
   readonly state: number | null
 }

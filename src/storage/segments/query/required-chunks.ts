@@ -1,54 +1,45 @@
-import { findTerm, type SegmentImage } from '../format/segment-image.ts'
-import { type BegunChunks, begunFrequency } from './begun-chunks.ts'
+import { lowerBound, postingRangeOf, type SegmentData } from '../format/segment-data.ts'
 import { ChunkSet } from './chunk-set.ts'
 import type { PlannedClause } from './plan-keyword.ts'
+import { type PrefixChunks, prefixFrequency } from './prefix-chunks.ts'
 
-/** A list this many times longer than the candidates is searched, not walked. */
+/** A list this many times longer than the candidates is searched by bisection, not walked. */
 const searchRatio = 16
 
-/** A chunk must hold one of the terms, or be in one of the lists. */
+/** A chunk must contain one of the terms, or be in one of the lists. */
 interface Group {
   readonly terms: readonly number[]
-  readonly begun: readonly BegunChunks[]
+  readonly prefixed: readonly PrefixChunks[]
 }
 
-export function requiredBy(image: SegmentImage, clause: PlannedClause): readonly Group[] {
-  if (clause.type === 'phrase') return clause.groups.map((terms) => ({ terms, begun: [] }))
+export function requiredBy(image: SegmentData, clause: PlannedClause): readonly Group[] {
+  if (clause.type === 'phrase') return clause.groups.map((terms) => ({ terms, prefixed: [] }))
   const terms = clause.terms.map(({ term }) => term)
-  return [{ terms, begun: clause.beginnings.map(({ lists }) => lists.get(image)!) }]
+  return [{ terms, prefixed: clause.beginnings.map(({ lists }) => lists.get(image)!) }]
 }
 
-function postingsOf(image: SegmentImage, { terms, begun }: Group): number {
-  let postings = begun.reduce((sum, { count }) => sum + count, 0)
+function postingsOf(image: SegmentData, { terms, prefixed }: Group): number {
+  let postings = prefixed.reduce((sum, { count }) => sum + count, 0)
   for (const term of terms) {
-    const at = findTerm(image, term)
-    if (at >= 0) postings += image.postingStart[at + 1]! - image.postingStart[at]!
+    const [from, end] = postingRangeOf(image, term)
+    postings += end - from
   }
   return postings
 }
 
-function holds(image: SegmentImage, term: number, chunk: number): boolean {
-  const at = findTerm(image, term)
-  if (at < 0) return false
-  let low = image.postingStart[at]!
-  let high = image.postingStart[at + 1]!
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (image.postingChunk[middle]! < chunk) low = middle + 1
-    else high = middle
-  }
-  return low < image.postingStart[at + 1]! && image.postingChunk[low] === chunk
+function holds(image: SegmentData, term: number, chunk: number): boolean {
+  const [from, end] = postingRangeOf(image, term)
+  const at = lowerBound(image.postingChunk, chunk, from, end)
+  return at < end && image.postingChunk[at] === chunk
 }
 
 const scratch = new ChunkSet()
 
-/** Writes the chunks that hold a term of the group into `list`, ascending. Returns how many. */
-function listGroup(image: SegmentImage, group: Group, list: Uint16Array): number {
+/** Writes the chunks with a term of the group into `list`, ascending. Returns how many. */
+function listGroup(image: SegmentData, group: Group, list: Uint16Array): number {
   const [first] = group.terms
-  if (group.terms.length === 1 && group.begun.length === 0 && first !== undefined) {
-    const at = findTerm(image, first)
-    if (at < 0) return 0
-    const chunks = image.postingChunk.subarray(image.postingStart[at]!, image.postingStart[at + 1]!)
+  if (group.terms.length === 1 && group.prefixed.length === 0 && first !== undefined) {
+    const chunks = image.postingChunk.subarray(...postingRangeOf(image, first))
     list.set(chunks)
     return chunks.length
   }
@@ -56,23 +47,23 @@ function listGroup(image: SegmentImage, group: Group, list: Uint16Array): number
   return scratch.toList(list, image.chunks)
 }
 
-function gather(image: SegmentImage, { terms, begun }: Group): void {
+function gather(image: SegmentData, { terms, prefixed }: Group): void {
   scratch.clear()
   for (const term of terms) scratch.addTerm(image, term)
-  for (const { titles, bodies } of begun) {
+  for (const { titles, bodies } of prefixed) {
     for (let i = 0; i < titles.length; i++) scratch.words[i]! |= titles[i]! | bodies[i]!
   }
 }
 
-/** Of the first `count` chunks in the list, leaves those that hold a term of the group. Returns how many. */
-function keepGroup(image: SegmentImage, group: Group, postings: number, list: Uint16Array, count: number): number {
+/** Keeps those of the first `count` chunks in the list that contain a term of the group. Returns how many. */
+function keepGroup(image: SegmentData, group: Group, postings: number, list: Uint16Array, count: number): number {
   let kept = 0
   if (postings > count * searchRatio) {
     for (let i = 0; i < count; i++) {
       const chunk = list[i]!
       const isHeld =
         group.terms.some((term) => holds(image, term, chunk)) ||
-        group.begun.some((begun) => begunFrequency(begun, chunk) !== 0)
+        group.prefixed.some((prefixed) => prefixFrequency(prefixed, chunk) !== 0)
       if (isHeld) list[kept++] = chunk
     }
     return kept
@@ -83,11 +74,11 @@ function keepGroup(image: SegmentImage, group: Group, postings: number, list: Ui
 }
 
 /**
- * Writes into `list`, ascending, the chunks that hold at least one term of every group, in whatever field, as far as
- * `keep` leaves them in: it sees the chunks of the rarest group, before the others are looked at. Returns how many.
+ * Writes into `list`, ascending, the chunks with at least one term of every group, in any field. `keep` filters the
+ * chunks of the rarest group before the others are checked. Returns how many.
  */
 export function chunksWithAll(
-  image: SegmentImage,
+  image: SegmentData,
   groups: readonly Group[],
   list: Uint16Array,
   keep: (count: number) => number,

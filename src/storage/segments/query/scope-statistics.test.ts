@@ -6,14 +6,15 @@ import { test } from 'node:test'
 import { InProcessSegments } from '../../../../test/contracts/in-process-segments.ts'
 import { entry, put, queryOf } from '../../../../test/contracts/index-under-test.ts'
 import type { ScopeEntry } from '../../../access/scope.ts'
-import { type IndexChange, noFilters } from '../../../search/search-index.ts'
+import type { IndexChange } from '../../../indexing/fed-index.ts'
+import { noFilters } from '../../../search/search-index.ts'
 
-/** Long enough for lists whose counts are kept. */
+/** Enough for lists whose counts are cached. */
 const documents = 5000
 const languages = ['en', 'fr', 'de']
 const words = ['tide', 'mark', 'shore']
 
-/** A document holds a word by its number's divisors, some in the title. */
+/** A document contains a word depending on divisors of its number, in some cases in the title. */
 function documentOf(i: number): IndexChange {
   const body = words.filter((_, word) => i % (word + 2) !== 0).join(' ')
   const columns = { language: languages[i % 3]!, publishedAt: i }
@@ -28,7 +29,7 @@ const scopes: Record<string, Partial<ScopeEntry>> = {
   'a time': { publishedFrom: 700, publishedTo: 4100 },
 }
 
-test('counts that are kept follow deaths, few or many, and are those of an index opened anew', async () => {
+test('counts that are kept follow deletions, few or many, and are those of an index opened anew', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'segments-'))
   const layout = { sealChunks: 4096, segmentChunks: 65_536 }
   const kept = new InProcessSegments({ path: join(folder, 'kept.db'), ...layout })
@@ -57,12 +58,12 @@ test('counts that are kept follow deaths, few or many, and are those of an index
     for (const index of [kept, anew]) await index.checkpoint()
     await compare()
     const shuffled = Array.from({ length: documents }, (_, i) => `d${(i * 7) % documents}`)
-    for (const deaths of [1, 3, 40, 900, 2]) {
-      const gone = shuffled.splice(0, deaths)
+    for (const deletions of [1, 3, 40, 900, 2]) {
+      const gone = shuffled.splice(0, deletions)
       await apply(gone.map((documentId) => ({ kind: 'retire_document', documentId })))
       await compare()
     }
-    // Put again they are in a segment of their own, and the old ones stay dead.
+    // The rewritten documents are in their own segment, and the old ones stay deleted.
     await apply([documentOf(7), documentOf(14)])
     await compare()
     assert.ok((await kept.health()).deletedChunks > 900)

@@ -1,65 +1,64 @@
+import { LRUCache } from 'lru-cache'
 import type { Scope } from '../../../access/scope.ts'
 import { noFilters } from '../../../search/search-index.ts'
 import { countBits } from '../format/count-bits.ts'
 import type { FilterClass } from '../format/filter-classes.ts'
-import { fieldsAt } from '../format/segment-image.ts'
-import { deathsAt, type SearchView, type Segment } from '../memory/segment.ts'
-import type { BegunChunks, BegunLists } from './begun-chunks.ts'
+import { fieldsAt, postingRangeOf } from '../format/segment-data.ts'
+import { deletionsAt, type SearchView, type Segment } from '../memory/segment.ts'
 import { PostingCursor, searchedLength, weighFrequency } from './chunk-scorer.ts'
-import { bodyMask, bothMask, CompiledFilter, titleMask } from './compile-filter.ts'
-import { postingRangeOf } from './keyword-kernel.ts'
+import { bodyMask, bothMask, CompiledFilter, scopeKey, titleMask } from './compile-filter.ts'
 import type { ScopeStatistics } from './plan-keyword.ts'
-import { RecentlyUsed } from './recently-used.ts'
-import { scopeKey } from './scope-key.ts'
+import type { PrefixChunks, PrefixLists } from './prefix-chunks.ts'
 
-/** Shorter lists are counted again each time: a microsecond at most, and most terms have only such. */
+/** Shorter lists are counted again each time: that takes a microsecond at most, and most terms have only such lists. */
 const keptPostingsLeast = 1024
-/** Deaths since a list was counted are looked up in it while there are this many times fewer of them than postings. */
-const postingsPerDeath = 16
-/** About 10 MB a thread. Beyond it everything is counted anew. */
+/** Deletions since a list was counted are looked up in it if there are this many times fewer of them than postings. */
+const postingsPerDeletion = 16
+/** About 10 MB a thread. Beyond it everything is counted again. */
 const countsKeptMax = 100_000
 /** Each takes a quarter of a megabyte for a million chunks, in every thread. */
 const scopesKept = 64
 
 /**
- * One scope's share in one segment. Segments never change but for deaths, which are followed one by one. What may be
- * searched is kept as two bits a chunk: a walk over postings that looks up so little takes a third of one that scores.
+ * The statistics of one scope in one segment. Segments never change except for deletions, which are applied one by one.
+ * The searchable fields are kept as two bits a chunk: a walk over postings that reads so little takes a third of the
+ * time of one that scores.
  */
 class SegmentStatistics {
   chunks: number
   totalLength: number
   readonly #segment: Segment
   readonly #filter: CompiledFilter
-  /** Chunks alive whose title, and whose body, may be searched. */
+  /** Chunks that are not deleted and whose title, or body, may be searched. */
   readonly #titles: Uint32Array
   readonly #bodies: Uint32Array
-  /** No chunk that may be searched in one field alone. */
+  /** Whether no chunk may be searched in just one field. */
   #isBothOrNone = true
-  #deaths: number
-  readonly #counts = new Map<number, { count: number; deaths: number }>()
+  #deletions: number
+  readonly #counts = new Map<number, { count: number; deletions: number }>()
 
   constructor(segment: Segment, filter: CompiledFilter, generation: number) {
     this.#segment = segment
     this.#filter = filter
-    this.#deaths = deathsAt(segment, generation)
-    const { image, died } = segment
+    this.#deletions = deletionsAt(segment, generation)
+    const { image, deletedAt } = segment
     const { chunkClass, chunkLength } = image
     const { table } = filter
     const titles = new Uint32Array((image.chunks + 31) >>> 5)
     const bodies = new Uint32Array(titles.length)
     let chunks = 0
     let totalLength = 0
-    const anyDeaths = this.#deaths > 0
+    const anyDeletions = this.#deletions > 0
     for (let chunk = 0; chunk < image.chunks; chunk++) {
       let mask = table[chunkClass[chunk]!]!
       let length = chunkLength[chunk]!
-      // Mostly 0 or 3, in no order that could be foreseen: to tell those from the others takes one branch, not two.
+      // Usually 0 or 3, in unpredictable order: one branch, not two, separates them from the others.
       if (mask * (mask - bothMask) !== 0) {
         mask = filter.maskOf(image, chunk)
         length = searchedLength(image, chunk, mask)
         if (mask === titleMask || mask === bodyMask) this.#isBothOrNone = false
       }
-      if (anyDeaths && died[chunk]! <= generation) continue
+      if (anyDeletions && deletedAt[chunk]! <= generation) continue
       const inTitle = mask & titleMask
       const inBody = mask >>> 1
       chunks += inTitle | inBody
@@ -73,12 +72,15 @@ class SegmentStatistics {
     this.#bodies = bodies
   }
 
-  /** As of the last `follow`: chunks that may be searched, a bit each; `null` where some may be in one field alone. */
+  /**
+   * As of the last `follow`: the chunks that may be searched, a bit each; `null` if some may be searched in just one
+   * field.
+   */
   get searchable(): Uint32Array | null {
     return this.#isBothOrNone ? this.#bodies : null
   }
 
-  /** As of the last `follow`: chunks whose body may be searched, a bit each. */
+  /** As of the last `follow`: the chunks whose body may be searched, a bit each. */
   get bodies(): Uint32Array {
     return this.#bodies
   }
@@ -87,12 +89,12 @@ class SegmentStatistics {
     return this.#counts.size
   }
 
-  /** Brings everything but the counts to this generation. */
+  /** Updates everything except the counts to this generation. */
   follow(generation: number): void {
-    const deaths = deathsAt(this.#segment, generation)
-    const { image, deathOrder } = this.#segment
-    for (let i = this.#deaths; i < deaths; i++) {
-      const chunk = deathOrder[i]!
+    const deletions = deletionsAt(this.#segment, generation)
+    const { image, deletionOrder } = this.#segment
+    for (let i = this.#deletions; i < deletions; i++) {
+      const chunk = deletionOrder[i]!
       const mask = this.#filter.maskOf(image, chunk)
       if (mask === 0) continue
       this.chunks--
@@ -100,7 +102,7 @@ class SegmentStatistics {
       this.#titles[chunk >>> 5]! &= ~(1 << chunk)
       this.#bodies[chunk >>> 5]! &= ~(1 << chunk)
     }
-    this.#deaths = deaths
+    this.#deletions = deletions
   }
 
   /** As of the last `follow`. */
@@ -111,18 +113,18 @@ class SegmentStatistics {
     if (this.chunks === image.chunks && this.#isBothOrNone) return end - from
     if (end - from < keptPostingsLeast) return this.#walk(from, end)
     const known = this.#counts.get(term)
-    if (known === undefined || (this.#deaths - known.deaths) * postingsPerDeath > end - from) {
+    if (known === undefined || (this.#deletions - known.deletions) * postingsPerDeletion > end - from) {
       const count = this.#walk(from, end)
-      this.#counts.set(term, { count, deaths: this.#deaths })
+      this.#counts.set(term, { count, deletions: this.#deletions })
       return count
     }
-    if (known.deaths < this.#deaths) known.count -= this.#countDead(term, known.deaths)
-    known.deaths = this.#deaths
+    if (known.deletions < this.#deletions) known.count -= this.#countDeleted(term, known.deletions)
+    known.deletions = this.#deletions
     return known.count
   }
 
-  /** Of these chunks, as of the last `follow`. */
-  countBegun({ titles, bodies, count: all }: BegunChunks): number {
+  /** The number of these chunks that may be searched, as of the last `follow`. */
+  countPrefix({ titles, bodies, count: all }: PrefixChunks): number {
     if (this.chunks === this.#segment.image.chunks && this.#isBothOrNone) return all
     let count = 0
     for (let i = 0; i < titles.length; i++) {
@@ -154,20 +156,20 @@ class SegmentStatistics {
     return count
   }
 
-  /** How many of those that died since `before` held the term where it may be searched. */
-  #countDead(term: number, before: number): number {
-    const { image, deathOrder } = this.#segment
+  /** The number of chunks deleted since `before` that contained the term where it may be searched. */
+  #countDeleted(term: number, before: number): number {
+    const { image, deletionOrder } = this.#segment
     const cursor = new PostingCursor(image, term, 0)
     let count = 0
-    for (let i = before; i < this.#deaths; i++) {
-      const chunk = deathOrder[i]!
+    for (let i = before; i < this.#deletions; i++) {
+      const chunk = deletionOrder[i]!
       if (weighFrequency(cursor.frequency(chunk), this.#filter.maskOf(image, chunk), 1) > 0) count++
     }
     return count
   }
 }
 
-/** What is kept of one scope: its share in each segment of the list it was last asked for. */
+/** The cache for one scope: its statistics in each segment of the last list. */
 interface ScopeShare {
   readonly filter: CompiledFilter
   segments: readonly Segment[]
@@ -175,31 +177,31 @@ interface ScopeShare {
 }
 
 /**
- * Gathers the statistics of a scope over all segments, and keeps what it counted for the next search of the same scope. A
- * thread that shares a search gathers those of the whole index, as the others do, each from what it keeps.
+ * Computes the statistics of a scope over all segments, and caches its counts for the next search with the same scope.
+ * A thread that shares a search computes those of the whole index, like the others, each from its own cache.
  */
 export class StatisticsCache {
   readonly #classes: readonly FilterClass[]
-  readonly #scopes = new RecentlyUsed<ScopeShare>(scopesKept)
+  readonly #scopes = new LRUCache<string, ScopeShare>({ max: scopesKept })
   #countsKept = 0
 
   constructor(classes: readonly FilterClass[]) {
     this.#classes = classes
   }
 
-  /** `null` when time runs out. */
+  /** `null` if the time runs out. */
   gather(
     scope: Scope,
     { segments, generation }: SearchView,
     terms: readonly number[],
-    begun: ReadonlyMap<string, BegunLists>,
+    prefixed: ReadonlyMap<string, PrefixLists>,
     deadline: number,
   ): ScopeStatistics | null {
     const scopeShare = this.#shareOf(scope, segments)
     let chunks = 0
     let totalLength = 0
     const counts = new Float64Array(terms.length)
-    const begunCounts = new Map<string, number>()
+    const prefixCounts = new Map<string, number>()
     for (const segment of segments) {
       if (performance.now() > deadline) return null
       const share = segmentShare(scopeShare, segment, generation)
@@ -208,27 +210,27 @@ export class StatisticsCache {
       terms.forEach((term, i) => {
         counts[i]! += this.#count(share, term)
       })
-      for (const [beginning, lists] of begun) {
-        const count = share.countBegun(lists.get(segment.image)!)
-        begunCounts.set(beginning, (begunCounts.get(beginning) ?? 0) + count)
+      for (const [beginning, lists] of prefixed) {
+        const count = share.countPrefix(lists.get(segment.image)!)
+        prefixCounts.set(beginning, (prefixCounts.get(beginning) ?? 0) + count)
       }
     }
-    return { chunks, totalLength, counts: new Map(terms.map((term, i) => [term, counts[i]!])), begunCounts }
+    return { chunks, totalLength, counts: new Map(terms.map((term, i) => [term, counts[i]!])), prefixCounts }
   }
 
-  /** Which chunks of a segment the scope may search, as `SegmentStatistics.searchable`. */
+  /** The chunks of a segment that the scope may search, as in `SegmentStatistics.searchable`. */
   searchable(scope: Scope, { segments, generation }: SearchView): (segment: Segment) => Uint32Array | null {
     const share = this.#shareOf(scope, segments)
     return (segment) => segmentShare(share, segment, generation).searchable
   }
 
-  /** Chunks of a segment whose body the scope may search. */
+  /** The chunks of a segment whose body the scope may search. */
   bodies(scope: Scope, { segments, generation }: SearchView): (segment: Segment) => Uint32Array {
     const share = this.#shareOf(scope, segments)
     return (segment) => segmentShare(share, segment, generation).bodies
   }
 
-  /** How many chunks of a segment hold a term where the scope may search it. */
+  /** The number of chunks of a segment that contain a term where the scope may search it. */
   counter(scope: Scope, { segments, generation }: SearchView): (segment: Segment, term: number) => number {
     const share = this.#shareOf(scope, segments)
     return (segment, term) => this.#count(segmentShare(share, segment, generation), term)
@@ -241,7 +243,7 @@ export class StatisticsCache {
     return count
   }
 
-  /** Classes that are numbered anew make all of it void. */
+  /** New numbers of classes invalidate everything. */
   clear(): void {
     this.#scopes.clear()
     this.#countsKept = 0
@@ -249,11 +251,13 @@ export class StatisticsCache {
 
   #shareOf(scope: Scope, segments: readonly Segment[]): ScopeShare {
     if (this.#countsKept > countsKeptMax) this.clear()
-    const share = this.#scopes.get(scopeKey(scope), () => ({
+    const key = scopeKey(scope)
+    const share = this.#scopes.get(key) ?? {
       filter: new CompiledFilter(scope, noFilters, this.#classes),
       segments,
       shares: new Map(),
-    }))
+    }
+    this.#scopes.set(key, share)
     share.filter.extend()
     if (share.segments !== segments) {
       const listed = new Set(segments)
@@ -264,7 +268,7 @@ export class StatisticsCache {
   }
 }
 
-/** One that is brought to the generation. */
+/** The statistics of a segment, updated to the generation. */
 function segmentShare({ filter, shares }: ScopeShare, segment: Segment, generation: number): SegmentStatistics {
   const share = shares.get(segment) ?? new SegmentStatistics(segment, filter, generation)
   shares.set(segment, share)

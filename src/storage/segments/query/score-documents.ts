@@ -1,9 +1,9 @@
 import type { ChunkScore } from '../../../search/search-index.ts'
-import { findDocument } from '../format/segment-image.ts'
+import { findDocument } from '../format/segment-data.ts'
 import { packQuery } from '../format/vector-column.ts'
-import type { Place, SearchView, Segment } from '../memory/segment.ts'
+import type { SearchView, Segment } from '../memory/segment.ts'
 import { ChunkScorer } from './chunk-scorer.ts'
-import { type Candidate, coarseError } from './compare-bytes.ts'
+import { type Candidate, coarseError } from './compare-int8.ts'
 import { bodyMask, type CompiledFilter } from './compile-filter.ts'
 import type { KeywordPlan } from './plan-keyword.ts'
 import { chunkScore } from './search-keyword.ts'
@@ -17,19 +17,29 @@ interface Scoring {
 
 export interface ScoringByWords extends Scoring {
   readonly plan: KeywordPlan
-  readonly explain: boolean
+  /** For each document, whether its score comes with its parts. */
+  readonly isExplained: readonly boolean[]
 }
 
 export type ScoringByVector = Scoring & Pick<VectorSearch, 'profile' | 'vector' | 'kernel' | 'readFloats'>
 
-/** One for each place, `null` without a chunk that matches; `null` for all when time ran out. */
+/** The position of a document: the number of its segment in a view, and its number there. */
+interface Place {
+  readonly segment: number
+  readonly document: number
+}
+
+/**
+ * One score for each document, `null` if no chunk matches or can be compared; `null` instead of the list if the time
+ * ran out.
+ */
 export type Scores = readonly (ChunkScore | null)[] | null
 
-/** Documents of one segment, in its order, so that a walk through the postings goes one way. */
+/** Documents of one segment, in its order, so that postings are walked in one direction. */
 interface Placed {
   readonly number: number
   readonly segment: Segment
-  /** `at`: which of the places it is. */
+  /** `at`: the index of the document in the request. */
   readonly documents: { readonly at: number; readonly document: number }[]
 }
 
@@ -37,14 +47,14 @@ interface Contender extends Candidate {
   readonly at: number
 }
 
-/** `null` for a document that is not there. */
+/** `null` for a document that does not exist. */
 export function placesOf({ segments, generation }: SearchView, documentIds: readonly string[]): (Place | null)[] {
   const encoder = new TextEncoder()
   return documentIds.map((id) => {
     const bytes = encoder.encode(id)
-    for (const [segment, { image, died }] of segments.entries()) {
+    for (const [segment, { image, deletedAt }] of segments.entries()) {
       const document = findDocument(image, bytes)
-      if (document >= 0 && died[image.documentFirstChunk[document]!]! > generation) return { segment, document }
+      if (document >= 0 && deletedAt[image.documentFirstChunk[document]!]! > generation) return { segment, document }
     }
     return null
   })
@@ -61,7 +71,7 @@ function bySegment({ segments }: SearchView, places: readonly (Place | null)[]):
 
 /** The best matching chunk of each document. */
 export function scoreByWords(scoring: ScoringByWords, places: readonly (Place | null)[]): Scores {
-  const { view, plan, filter, explain, deadline } = scoring
+  const { view, plan, filter, isExplained, deadline } = scoring
   const scores = new Array<ChunkScore | null>(places.length).fill(null)
   if (plan.empty) return scores
   for (const { segment, documents } of bySegment(view, places)) {
@@ -80,7 +90,7 @@ export function scoreByWords(scoring: ScoringByWords, places: readonly (Place | 
         }
       }
       if (bestChunk < 0) continue
-      const parts = explain ? { parts: scorer.parts(bestChunk, filter.maskOf(image, bestChunk)) } : {}
+      const parts = isExplained[at] ? { parts: scorer.parts(bestChunk, filter.maskOf(image, bestChunk)) } : {}
       scores[at] = { ...chunkScore(image, bestChunk, best), ...parts }
     }
   }
@@ -89,17 +99,6 @@ export function scoreByWords(scoring: ScoringByWords, places: readonly (Place | 
 
 /** The nearest chunk of each document. */
 export function scoreByVector(scoring: ScoringByVector, places: readonly (Place | null)[]): Scores {
-  const nearest = nearestChunks(scoring, places)
-  if (nearest === null) return null
-  const { segments } = scoring.view
-  return nearest.map((found) => found && chunkScore(segments[found.segment]!.image, found.chunk, found.score))
-}
-
-/** One for each place, `null` without a visible vector; `null` for all when time ran out. */
-export function nearestChunks(
-  scoring: ScoringByVector,
-  places: readonly (Place | null)[],
-): readonly (Candidate | null)[] | null {
   const { view, deadline } = scoring
   const query = packQuery(scoring.vector)
   scoring.kernel.setQuery(query)
@@ -116,10 +115,10 @@ export function nearestChunks(
     const before = best[at]
     if (before == null || score > before.score) best[at] = { segment, chunk, score }
   }
-  return best
+  return best.map((one) => one && chunkScore(view.segments[one.segment]!.image, one.chunk, one.score))
 }
 
-/** Of each document the chunks that may be its nearest, by what the bytes say. */
+/** Adds the chunks of each document that may be its nearest by their int8 codes. */
 function addContenders(
   contenders: Contender[],
   { number, segment, documents }: Placed,

@@ -6,15 +6,24 @@ import type {
   KeywordPage,
   KeywordPosition,
 } from '../../../search/search-index.ts'
-import { siftPhrase } from '../format/pair-sieve.ts'
-import { chunkIdAt, documentIdAt, type SegmentImage, segmentChunksMax, versionIdAt } from '../format/segment-image.ts'
-import type { Place, SearchView, Segment } from '../memory/segment.ts'
+import { bm25 } from '../../../text/bm25.ts'
+import { filterPhrase } from '../format/pair-filter.ts'
+import {
+  chunkIdAt,
+  documentIdAt,
+  postingRangeOf,
+  type SegmentData,
+  segmentChunksMax,
+  versionIdAt,
+} from '../format/segment-data.ts'
+import type { SearchView, Segment } from '../memory/segment.ts'
 import type { NumberedConditions } from './catalog-conditions.ts'
 import { ChunkScorer, searchedLength, weighFrequency } from './chunk-scorer.ts'
 import type { CompiledFilter } from './compile-filter.ts'
 import type { GatheredScores } from './gathered-scores.ts'
-import { type KeywordKernel, postingRangeOf, type WalkedSegment } from './keyword-kernel.ts'
+import type { KeywordKernel } from './keyword-kernel.ts'
 import type { MatchingDocuments } from './matching-documents.ts'
+import { type EssentialTermsOf, essentialTermsFor, rounding } from './max-score.ts'
 import {
   alternativesOf,
   type KeywordPlan,
@@ -23,112 +32,119 @@ import {
   type PlannedPhrase,
 } from './plan-keyword.ts'
 import { chunksWithAll, requiredBy } from './required-chunks.ts'
-import { rounding, type Sieves, sievesFor } from './sift-chunks.ts'
 import { TopDocuments } from './top-documents.ts'
+import type { WalkedSegment } from './walk-postings.ts'
 
 export interface KeywordSearch {
   readonly view: SearchView
   readonly plan: KeywordPlan
   readonly filter: CompiledFilter
-  /** The chunks of a segment that pass the filter, a bit each, where that is known and all may be searched in both fields. */
+  /**
+   * The chunks of a segment that pass the filter, a bit each; `null` if that is not known or some may be searched in
+   * just one field.
+   */
   readonly visible: (segment: Segment) => Uint32Array | null
-  /** Postings in a segment from which on it is asked which of its chunks need not be scored. */
-  readonly siftFrom: number
+  /** From this many postings in a segment, chunks that cannot be among the best are skipped. */
+  readonly skipFrom: number
   readonly kernel: KeywordKernel
   readonly limit: number
   readonly after: KeywordPosition | null
   readonly otherChunksMax: number
-  /** So many of the first hits come with the parts of their scores. */
-  readonly explained: number
+  /** Hits come with the parts of their scores. */
+  readonly explain: boolean
   readonly order: KeywordOrder
-  /** What is decided by document; `null` where it is chunks alone that count. */
+  /** The decisions that are made by document; `null` if only chunks count. */
   readonly byDocument: ByDocument | null
-  /** On the clock of `performance.now()`; looked at once a segment, so it is kept to a few milliseconds. */
+  /** On the clock of `performance.now()`; checked once for each segment, which takes a few milliseconds. */
   readonly deadline: number
 }
 
 export interface ByDocument {
-  /** The thread's own. */
+  /** Shared by all searches of the thread. */
   readonly matching: MatchingDocuments
-  /** Of which documents, as they are now, a column of the catalog is open; `null` for the documents themselves. */
-  readonly markOpened: (image: SegmentImage, matching: MatchingDocuments, column: CatalogColumn | null) => void
+  /** Marks the documents whose column of the catalog is open now; `null` for the documents themselves. */
+  readonly markOpened: (image: SegmentData, matching: MatchingDocuments, column: CatalogColumn | null) => void
   readonly conditions: NumberedConditions | null
-  /** Hears of all that match. */
-  readonly count: (image: SegmentImage, matching: MatchingDocuments) => void
+  /** Called with everything that matches. */
+  readonly count: (image: SegmentData, matching: MatchingDocuments) => void
 }
 
-/** A thread answers one call at a time, so this is its own. */
+/** A thread answers one call at a time, so one array is enough. */
 const list = new Uint16Array(segmentChunksMax)
 
-/** A page, and where its hits lie. `null` when time ran out. */
-export function searchKeyword(search: KeywordSearch): (KeywordPage & { readonly places: readonly Place[] }) | null {
+/** `null` if the time ran out. */
+export function searchKeyword(search: KeywordSearch): KeywordPage | null {
   const { view, plan, limit } = search
   const images = view.segments.map((segment) => segment.image)
   const after = search.after && { ...search.after, score: rankOf(search.order, search.after.key) }
   const top = new TopDocuments(limit + 1, images, after)
-  const sieves = sievesFor(plan)
+  const essentialTermsOf = essentialTermsFor(plan)
   search.kernel.begin(search.filter, plan.titleWeight)
   let totalChunks = 0
   if (!plan.empty) {
     for (const i of smallestFirst(images)) {
       if (performance.now() > search.deadline) return null
       top.startSegment(i)
-      totalChunks += searchSegment(search, view.segments[i]!, sieves, top)
+      totalChunks += searchSegment(search, view.segments[i]!, essentialTermsOf, top)
     }
   }
   const ranked = top.ranked()
-  const places = ranked.slice(0, limit)
   const hits: DocumentHit[] = []
-  for (const { segment, document, chunk, score } of places) {
+  for (const { segment, document, chunk, score } of ranked.slice(0, limit)) {
     if (performance.now() > search.deadline) return null
     const image = images[segment]!
     hits.push({
       documentId: documentIdAt(image, document),
       ...chunkScore(image, chunk, search.order === 'relevance' ? score : scoreOf(search, image, chunk)),
-      ...(hits.length < search.explained ? { parts: partsOf(search, image, chunk) } : {}),
+      ...(search.explain ? { parts: partsOf(search, image, chunk) } : {}),
       otherChunks: otherChunks(search, view.segments[segment]!, document, chunk),
     })
   }
   const last = hits.at(-1)
   const key = last && keyOfRank(search.order, ranked[hits.length - 1]!.score)
   const next = ranked.length > limit && last ? { key: key!, documentId: last.documentId } : null
-  return { outcome: 'found', hits, totalChunks, next, places }
+  return { outcome: 'found', hits, totalChunks, next }
 }
 
-/** Small segments soon tell what a chunk must reach to be among the best: of the large ones less is looked at then. */
-const smallestFirst = (images: readonly SegmentImage[]): number[] =>
+/** Small segments first: they quickly raise the threshold, so that more of the large ones is skipped. */
+const smallestFirst = (images: readonly SegmentData[]): number[] =>
   Array.from(images.keys()).sort((a, b) => images[a]!.chunks - images[b]!.chunks)
 
-function partsOf({ plan, filter }: KeywordSearch, image: SegmentImage, chunk: number): number[] {
+function partsOf({ plan, filter }: KeywordSearch, image: SegmentData, chunk: number): number[] {
   return new ChunkScorer(image, plan).parts(chunk, filter.maskOf(image, chunk))
 }
-/** What a key counts for: the higher the better, none the least of all. */
+/** The rank of a key: higher is better, and none is the lowest. */
 const rankOf = (order: KeywordOrder, key: number | null): number =>
   key === null ? -Infinity : order === 'published_at' ? -key : key
 
 const keyOfRank = (order: KeywordOrder, rank: number): number | null =>
   rank === -Infinity ? null : order === 'published_at' ? -rank : rank
 
-/** As the kernels have it, bit by bit. */
-const scoreOf = ({ plan, filter }: KeywordSearch, image: SegmentImage, chunk: number): number =>
+/** Equal to the result of the kernel, bit by bit. */
+const scoreOf = ({ plan, filter }: KeywordSearch, image: SegmentData, chunk: number): number =>
   new ChunkScorer(image, plan).score(chunk, filter.maskOf(image, chunk))
 
-export function chunkScore(image: SegmentImage, chunk: number, score: number): ChunkScore {
+export function chunkScore(image: SegmentData, chunk: number, score: number): ChunkScore {
   return { chunkId: chunkIdAt(image, chunk), versionId: versionIdAt(image, image.chunkVersion[chunk]!), score }
 }
 
-function searchSegment(search: KeywordSearch, segment: Segment, sieves: Sieves, top: TopDocuments): number {
+function searchSegment(
+  search: KeywordSearch,
+  segment: Segment,
+  essentialTermsOf: EssentialTermsOf,
+  top: TopDocuments,
+): number {
   const { plan, filter, view, kernel } = search
-  const { arena, image, died } = segment
-  const walked = { arena, image, died, generation: view.generation, filter, plan }
+  const { arena, image, deletedAt } = segment
+  const walked = { arena, image, deletedAt, generation: view.generation, filter, plan }
   if (plan.must.length > 0) scoreRequired(kernel, walked)
   else {
     const alone = aloneIn(plan)
     if (alone !== null && search.byDocument === null) return kernel.alone(walked, alone, top)
-    const isSifted = search.byDocument === null && postingsOf(plan, image) >= search.siftFrom
-    const sieve = isSifted ? sieves(image, top.threshold) : null
-    const visible = sieve && search.visible(segment)
-    if (visible !== null && sieve !== null) kernel.sift(walked, visible, sieve)
+    const isSkipping = search.byDocument === null && postingsOf(plan, image) >= search.skipFrom
+    const essential = isSkipping ? essentialTermsOf(image, top.threshold) : null
+    const visible = essential && search.visible(segment)
+    if (visible !== null && essential !== null) kernel.skip(walked, visible, essential)
     for (const [i, clause] of plan.any.entries()) addClause(kernel, walked, clause, i === 0 ? 'first' : 'any')
     for (const clause of plan.mustNot) exclude(kernel, walked, clause)
     const leastScore = search.byDocument === null ? top.threshold / rounding - boostsAtMost(plan) : 0
@@ -139,8 +155,8 @@ function searchSegment(search: KeywordSearch, segment: Segment, sieves: Sieves, 
     : rankDocuments(kernel, image, search.order, search.byDocument, top)
 }
 
-/** Of the words of which one is enough. */
-function postingsOf({ any }: KeywordPlan, image: SegmentImage): number {
+/** The number of postings of the optional words. */
+function postingsOf({ any }: KeywordPlan, image: SegmentData): number {
   let postings = 0
   for (const clause of any) {
     for (const { term } of clause.type === 'word' ? clause.terms : []) {
@@ -151,10 +167,10 @@ function postingsOf({ any }: KeywordPlan, image: SegmentImage): number {
   return postings
 }
 
-/** As `kernel.rank`, of what meets the conditions, counted, and in whatever order. */
+/** Like `kernel.rank`, but counts and ranks documents that meet the conditions, in any order. */
 function rankDocuments(
   kernel: KeywordKernel,
-  image: SegmentImage,
+  image: SegmentData,
   order: KeywordOrder,
   { matching, markOpened, conditions, count }: ByDocument,
   top: TopDocuments,
@@ -168,7 +184,8 @@ function rankDocuments(
   if (order === '-score') markOpened(image, matching, 'score')
   const { documents, chunks, scores, opened } = matching
   const { documentPublished, documentScore } = image
-  // Ids rise with the time of ingest, and so, mostly, do times of publication: what comes first in the order comes first.
+  // Ids usually rise with the time of ingest, and so do publication times: documents at the front of the order come
+  // first.
   const isNewestFirst = order === '-published_at'
   for (let nth = 0; nth < matching.count; nth++) {
     const i = isNewestFirst ? matching.count - 1 - nth : nth
@@ -183,7 +200,7 @@ function rankDocuments(
   return matching.totalChunks
 }
 
-/** The terms and beginnings of the one word that the whole query consists of. */
+/** The terms and prefixes of a query that consists of a single word. */
 function aloneIn({ any, mustNot, boosts }: KeywordPlan): readonly PlannedAlternative[] | null {
   const [first] = any
   return any.length === 1 && mustNot.length + boosts.length === 0 && first?.type === 'word'
@@ -191,11 +208,11 @@ function aloneIn({ any, mustNot, boosts }: KeywordPlan): readonly PlannedAlterna
     : null
 }
 
-/** Before the `first` nothing has a score. */
+/** Before the `first` clause no chunk has a score. */
 function addClause(kernel: KeywordKernel, walked: WalkedSegment, clause: PlannedClause, kind: 'first' | 'any'): void {
   if (clause.type === 'phrase') {
     addPhrase(kernel, walked, clause, (all) =>
-      keepVisible(walked, siftPhrases(walked.image, [clause], all), () => true),
+      keepVisible(walked, filterPhrases(walked.image, [clause], all), () => true),
     )
     return
   }
@@ -208,11 +225,11 @@ function addClause(kernel: KeywordKernel, walked: WalkedSegment, clause: Planned
   }
 }
 
-/** Adds to what has a score already, as far as it is not too low to be among the best with all boosts. */
+/** Adds to chunks that have a score already, unless it is too low to be among the best even with all boosts. */
 function boost(kernel: KeywordKernel, walked: WalkedSegment, clause: PlannedClause, leastScore: number): void {
   const { image } = walked
   if (clause.type === 'phrase') {
-    addPhrase(kernel, walked, clause, (all) => siftPhrases(image, [clause], keepScored(kernel.sum, all, leastScore)))
+    addPhrase(kernel, walked, clause, (all) => filterPhrases(image, [clause], keepScored(kernel.sum, all, leastScore)))
     return
   }
   for (const alternative of alternativesOf(clause)) kernel.raise(walked, alternative, kernel.clause)
@@ -221,7 +238,7 @@ function boost(kernel: KeywordKernel, walked: WalkedSegment, clause: PlannedClau
   })
 }
 
-/** What has a score is visible and alive. */
+/** A chunk with a score is visible and not deleted. */
 function keepScored({ scores }: GatheredScores, count: number, leastScore: number): number {
   let kept = 0
   for (let i = 0; i < count; i++) {
@@ -232,7 +249,7 @@ function keepScored({ scores }: GatheredScores, count: number, leastScore: numbe
   return kept
 }
 
-/** What the boosts together add to a score at most. */
+/** The upper bound of the sum of all boosts. */
 function boostsAtMost({ boosts }: KeywordPlan): number {
   let most = 0
   for (const clause of boosts) {
@@ -257,31 +274,30 @@ function addPhrase(
     const mask = filter.maskOf(image, chunk)
     const found = weighFrequency(frequencies[i]!, mask, plan.titleWeight)
     if (found === 0) continue
-    const norm = plan.normBase + plan.normStep * searchedLength(image, chunk, mask)
-    kernel.sum.add(chunk, (phrase.weight * found) / (found + norm))
+    kernel.sum.add(chunk, bm25(phrase.weight, found, searchedLength(image, chunk, mask), plan))
   }
 }
 
-/** Leaves those of the first `count` chunks in the list that are visible and alive. Returns how many. */
+/** Keeps those of the first `count` chunks in the list that are visible and not deleted. Returns how many. */
 function keepVisible(walked: WalkedSegment, count: number, wanted: (chunk: number) => boolean): number {
-  const { image, died, generation, filter } = walked
+  const { image, deletedAt, generation, filter } = walked
   let kept = 0
   for (let i = 0; i < count; i++) {
     const chunk = list[i]!
-    if (filter.maskOf(image, chunk) !== 0 && died[chunk]! > generation && wanted(chunk)) list[kept++] = chunk
+    if (filter.maskOf(image, chunk) !== 0 && deletedAt[chunk]! > generation && wanted(chunk)) list[kept++] = chunk
   }
   return kept
 }
 
-/** Of the first `count` chunks in the list, leaves those in which every phrase may stand. */
-function siftPhrases(image: SegmentImage, clauses: readonly PlannedClause[], count: number): number {
+/** Keeps those of the first `count` chunks in the list that may contain every phrase. Returns how many. */
+function filterPhrases(image: SegmentData, clauses: readonly PlannedClause[], count: number): number {
   return clauses.reduce(
-    (left, clause) => (clause.type === 'phrase' ? siftPhrase(image, clause.groups, list, left) : left),
+    (left, clause) => (clause.type === 'phrase' ? filterPhrase(image, clause.groups, list, left) : left),
     count,
   )
 }
 
-/** Of the first `count` chunks in the list, leaves those in which every phrase stands somewhere. */
+/** Keeps those of the first `count` chunks in the list that contain every phrase. Returns how many. */
 function keepPhrases(
   kernel: KeywordKernel,
   walked: WalkedSegment,
@@ -305,7 +321,7 @@ function scoreRequired(kernel: KeywordKernel, walked: WalkedSegment): void {
     image,
     plan.must.flatMap((clause) => requiredBy(image, clause)),
     list,
-    (all) => keepVisible(walked, siftPhrases(image, plan.must, all), () => true),
+    (all) => keepVisible(walked, filterPhrases(image, plan.must, all), () => true),
   )
   const count = keepPhrases(kernel, walked, visible, plan.must)
   if (count === 0) return
@@ -316,12 +332,12 @@ function scoreRequired(kernel: KeywordKernel, walked: WalkedSegment): void {
   }
 }
 
-/** Takes back the score of the chunks that match a negative clause in a field that may be searched. */
+/** Removes the score of the chunks that match a negative clause in a field that may be searched. */
 function exclude(kernel: KeywordKernel, walked: WalkedSegment, clause: PlannedClause): void {
   const { image, plan, filter } = walked
   const { scores } = kernel.sum
   const scored = chunksWithAll(image, requiredBy(image, clause), list, (all) =>
-    keepVisible(walked, siftPhrases(image, [clause], all), (chunk) => scores[chunk] !== 0),
+    keepVisible(walked, filterPhrases(image, [clause], all), (chunk) => scores[chunk] !== 0),
   )
   const count = keepPhrases(kernel, walked, scored, [clause])
   if (count === 0) return

@@ -1,86 +1,82 @@
 import type { ChunkScore, DocumentHit, EnoughNear } from '../../../search/search-index.ts'
-import { compareDocumentIds, documentIdAt } from '../format/segment-image.ts'
+import { compareDocumentIds, documentIdAt } from '../format/segment-data.ts'
 import { groupRows, packQuery, type VectorColumn } from '../format/vector-column.ts'
-import type { OpenColumn, Place, SearchView, Segment } from '../memory/segment.ts'
+import type { OpenColumn, SearchView, Segment } from '../memory/segment.ts'
 import {
   BestChunks,
   BestDocuments,
   BestOfTwo,
   type BestSoFar,
   type Candidate,
-  type KeptBySigns,
+  type KeptByCodes,
   type NearColumn,
-  nearestByBytes,
-} from './compare-bytes.ts'
+  nearestByInt8,
+} from './compare-int8.ts'
 import { bodyMask, type CompiledFilter } from './compile-filter.ts'
 import { chunkScore } from './search-keyword.ts'
 import type { VectorKernel } from './vector-kernel.ts'
 
 /**
- * Cosine search in three steps: signs over everything visible, each weighed by the size of the query's component, then
- * bytes over the nearest, but not over so many where some are much nearer than the rest (`compare-bytes.ts`), then floats
- * over those that the bytes cannot tell from the best.
+ * Cosine search in three steps (1-bit quantisation with rescoring). Binary codes first, over everything visible; each
+ * bit is weighted by the size of the query's component. Then int8 codes over the nearest rows, fewer if some are much
+ * nearer than the rest (`nearestByInt8`). Then floats over those that the int8 codes cannot separate from the best.
  *
- * What a scope lets see is known before, as a bit a chunk; where nothing of 16 rows is visible, they are passed over. What a
- * filter of the request's own hides is worked out for all rows before where it hides much, and else for near rows alone.
- * Either way the same chunks are kept.
+ * The chunks that a scope shows are known before, as a bit for each chunk; groups of 16 rows without a visible one are
+ * skipped. A filter of the request is applied to all rows first if it hides many, otherwise only to near rows. Either
+ * way the same chunks are kept.
  *
- * How many the signs keep at most is chosen by what they lose. Of 17,934 real vectors of a small English model recall at 20 is
- * 1.000, at 200 .998. Directions that nothing is near to are the hardest, for all rows lie close together: .985 at 20 there,
- * where 2,000 rows instead of 3,500 had .954, and among 100,000 generated vectors .987 at 20, .985 at 100. Among more rows a
- * smaller share will do, about as the root of their number.
+ * The number of rows that the binary codes keep decides the recall. Isotropic vectors without near neighbours are the
+ * hardest case, because all rows are about equally far away. Among more rows a smaller share is enough, roughly in
+ * proportion to the square root of their number. `vector-recall-long.test.ts` holds the recall.
  */
-const keptBySigns = (topK: number, among: number): number => 2000 + Math.round(2.5 * Math.sqrt(topK * among))
-/** Floats are read so many at once, with a look at the deadline in between. */
+const keptByCodes = (topK: number, among: number): number => 2000 + Math.round(2.5 * Math.sqrt(topK * among))
+/** The number of floats that are read at once, between two checks of the deadline. */
 const floatsAtOnce = 256
-/** Visible share, in sixteenths, from which on a filter of the request's own is asked of near rows alone. */
+/** From this visible share on, in sixteenths, a filter of the request is applied only to near rows. */
 const denseSixteenths = 2
-/** One of so many chunks is looked at to guess the share, and one of so many groups to guess the limit. */
+/** One of so many chunks is sampled to estimate the share, and one of so many groups to estimate the limit. */
 const sampleStep = 61
-/** The limit is guessed so much too wide, because one that is too narrow costs a second scan. */
+/** The estimated limit is widened by this factor, because a limit that is too narrow costs a second scan. */
 const guessedTimes = 1.5
 const rowsAtOnce = 4096
-/** Where documents alone are wanted half as many again are told from the others, and so many however few are wanted. */
+/** If only documents are requested, half as many again are separated from the others, and at least this many. */
 const documentsMin = 30
 const documentsShare = 1.5
 
 export interface VectorSearch {
   readonly view: SearchView
   readonly filter: CompiledFilter
-  /** Chunks of a segment that live and whose bodies the filter lets see, a bit each; `null` where they are not known. */
+  /**
+   * Chunks of a segment that are not deleted and whose bodies the filter shows, a bit each; `null` if they are not
+   * known.
+   */
   readonly visible: (segment: Segment) => Uint32Array | null
   readonly profile: number
   readonly vector: Float32Array
   readonly topK: number
   readonly enough: EnoughNear
-  /** About how many chunks the caller may search: among more of them, more look nearer than they are. */
+  /** Roughly the number of chunks that the caller may search: among more of them, more look nearer than they are. */
   readonly among: number
   readonly kernel: VectorKernel
   readonly readFloats: ReadFloats
   readonly deadline: number
 }
 
-/** One for each key: `null` when the file has none (the chunk is gone since) or a damaged one. */
+/** One result for each key: `null` if the file has no vector (the chunk was deleted since) or a damaged one. */
 export type ReadFloats = (profile: number, vectorKeys: readonly number[]) => readonly (Float32Array | null)[]
 
-/** Documents, and where they lie. */
-export interface NearestDocuments {
-  readonly hits: readonly DocumentHit[]
-  readonly places: readonly Place[]
-}
-
-/** `null` when time ran out. */
-export function searchVector(search: VectorSearch): NearestDocuments | null {
+/** `null` if the time ran out. */
+export function searchVector(search: VectorSearch): readonly DocumentHit[] | null {
   const columns = search.view.segments.flatMap((segment, number) => {
     const open = segment.columns.get(search.profile)
     return open === undefined ? [] : [{ segment, number, open }]
   })
-  if (columns.length === 0) return { hits: [], places: [] }
+  if (columns.length === 0) return []
   const query = packQuery(search.vector)
   search.kernel.setQuery(query)
 
-  const nearest = nearestBySigns(search, withVisible(search, columns), query.farthest)
-  const coarse = nearest && nearestByBytes({ ...search, best: bestOf(search) }, nearest, query.scale)
+  const nearest = nearestByCodes(search, withVisible(search, columns), query.farthest)
+  const coarse = nearest && nearestByInt8({ ...search, best: bestOf(search) }, nearest, query.scale)
   const cosines = coarse && exactCosines(search, coarse)
   if (coarse === null || cosines === null) return null
   const exact = coarse.map(({ segment, chunk }, i): Candidate => ({ segment, chunk, score: cosines[i]! }))
@@ -89,9 +85,9 @@ export function searchVector(search: VectorSearch): NearestDocuments | null {
 }
 
 /**
- * Of documents more than are wanted, unless chunks are too: the first ones say little of how far away rows can be left out, if
- * vectors have a few large components and cosines are far from normal. Never more than the chunks that are wanted at most: where
- * there are few documents, or long ones, all that is near would be compared to find one more.
+ * Separates more documents than requested, unless chunks are requested too: the first documents say little about how
+ * far away rows can be skipped, if vectors have a few large components and cosines are far from normal. Never more than
+ * the largest number of requested chunks: with few or long documents, all near rows would be compared to find one more.
  */
 function bestOf({ topK, enough, view }: VectorSearch): BestSoFar {
   const most = new BestChunks(topK)
@@ -111,9 +107,9 @@ interface OpenedColumn {
 }
 
 interface ScannedColumn extends OpenedColumn {
-  /** A bit a row. */
+  /** A bit for each row. */
   readonly visible: Uint32Array
-  /** All rows are in `visible`, also those that died or that the filter hides. */
+  /** `visible` has all rows, including deleted ones and those that the filter hides. */
   readonly hasHidden: boolean
 }
 
@@ -138,8 +134,8 @@ function visibleSixteenths(search: VectorSearch, columns: readonly OpenedColumn[
   return (visible * 16) / Math.max(1, looked)
 }
 
-const isVisible = ({ view, filter }: VectorSearch, { image, died }: Segment, chunk: number): boolean =>
-  died[chunk]! > view.generation && (filter.maskOf(image, chunk) & bodyMask) !== 0
+const isVisible = ({ view, filter }: VectorSearch, { image, deletedAt }: Segment, chunk: number): boolean =>
+  deletedAt[chunk]! > view.generation && (filter.maskOf(image, chunk) & bodyMask) !== 0
 
 const wordsOf = (chunks: number): number => (chunks + 31) >>> 5
 
@@ -168,11 +164,11 @@ function bitsOfRows({ chunks }: VectorColumn, bitsOfChunks: Uint32Array): Uint32
   return bits
 }
 
-/** The visible rows that are nearest by their signs, and all that are as near as the last of them. */
-function nearestBySigns(search: VectorSearch, columns: readonly ScannedColumn[], farthest: number): KeptBySigns | null {
+/** The visible rows that are nearest by their binary codes, with all ties of the last one. */
+function nearestByCodes(search: VectorSearch, columns: readonly ScannedColumn[], farthest: number): KeptByCodes | null {
   const { kernel } = search
   const rows = columns.reduce((sum, { open }) => sum + open.column.layout.rows, 0)
-  const wanted = keptBySigns(search.topK, Math.min(search.among, rows))
+  const wanted = keptByCodes(search.topK, Math.min(search.among, rows))
   const sampled = new Nearest(kernel, farthest, Math.ceil((wanted / sampleStep) * guessedTimes))
   for (const column of columns) sampleRows(search, column, sampled)
   const guessed = new Nearest(kernel, sampled.limit, wanted)
@@ -181,8 +177,8 @@ function nearestBySigns(search: VectorSearch, columns: readonly ScannedColumn[],
   return scan(search, columns, new Nearest(kernel, farthest, wanted))
 }
 
-/** `null` when time ran out. */
-function scan(search: VectorSearch, columns: readonly ScannedColumn[], nearest: Nearest): KeptBySigns | null {
+/** `null` if the time ran out. */
+function scan(search: VectorSearch, columns: readonly ScannedColumn[], nearest: Nearest): KeptByCodes | null {
   const near: NearColumn[] = []
   for (const column of columns) {
     if (performance.now() > search.deadline) return null
@@ -191,7 +187,10 @@ function scan(search: VectorSearch, columns: readonly ScannedColumn[], nearest: 
   return { columns: near, limit: nearest.limit }
 }
 
-/** Knows within which distance the wanted number of rows lies, of those that the kernel counts; all at that distance stay in. */
+/**
+ * Knows the distance within which the wanted number of rows lies, among those that the kernel counts; all rows at that
+ * distance are kept.
+ */
 class Nearest {
   limit: number
   readonly #counts: Uint32Array
@@ -208,7 +207,7 @@ class Nearest {
     return this.#within >= this.#wanted
   }
 
-  /** So many rows more were counted. */
+  /** Called when `more` rows were counted. */
   narrow(more: number): void {
     this.#within += more
     while (this.#within - this.#counts[this.limit]! >= this.#wanted) {
@@ -237,7 +236,9 @@ function sampleRows(search: VectorSearch, column: ScannedColumn, sampled: Neares
   }
 }
 
-/** Puts the near ones of some rows behind the first `kept` that the kernel found. Returns how many there are. */
+/**
+ * Appends the near rows of a block after the first `kept` rows that the kernel found. Returns how many there are then.
+ */
 function takeNear(
   search: VectorSearch,
   column: ScannedColumn,
@@ -253,7 +254,7 @@ function takeNear(
   return visible
 }
 
-/** Of the `found` rows behind the first `kept`, those that may be seen. */
+/** Keeps those of the `found` rows after the first `kept` that may be seen. */
 function dropHidden(search: VectorSearch, { segment, open }: ScannedColumn, kept: number, found: number): number {
   const { nearRows: rows, nearDistances: distances, counts } = search.kernel
   let visible = 0
@@ -269,7 +270,7 @@ function dropHidden(search: VectorSearch, { segment, open }: ScannedColumn, kept
   return visible
 }
 
-/** The cosine of each candidate: exact, or what is known of it where its floats cannot be read; `null` when time ran out. */
+/** The cosine of each candidate: exact, or the estimate if its floats cannot be read; `null` if the time ran out. */
 export function exactCosines(
   {
     view,
@@ -306,10 +307,13 @@ function compareChunks({ segments }: SearchView, a: Candidate, b: Candidate): nu
   return compareDocumentIds(imageA, imageA.chunkDocument[a.chunk]!, imageB, imageB.chunkDocument[b.chunk]!)
 }
 
-/** Up to where there is enough: whether all that is farther was looked at is not known. */
-function byDocument({ segments }: SearchView, ranked: readonly Candidate[], enough: EnoughNear): NearestDocuments {
+/** Stops when there are enough documents: rows that are farther may not have been compared. */
+function byDocument(
+  { segments }: SearchView,
+  ranked: readonly Candidate[],
+  enough: EnoughNear,
+): readonly DocumentHit[] {
   const hits = new Map<string, DocumentHit & { otherChunks: ChunkScore[] }>()
-  const places: Place[] = []
   for (const [i, { segment, chunk, score }] of ranked.entries()) {
     if (i >= enough.chunks && hits.size >= enough.documents) break
     const { image } = segments[segment]!
@@ -317,12 +321,8 @@ function byDocument({ segments }: SearchView, ranked: readonly Candidate[], enou
     const documentId = documentIdAt(image, document)
     const scored = chunkScore(image, chunk, score)
     const hit = hits.get(documentId)
-    if (hit !== undefined) {
-      hit.otherChunks.push(scored)
-      continue
-    }
-    hits.set(documentId, { documentId, ...scored, otherChunks: [] })
-    places.push({ segment, document })
+    if (hit === undefined) hits.set(documentId, { documentId, ...scored, otherChunks: [] })
+    else hit.otherChunks.push(scored)
   }
-  return { hits: [...hits.values()], places }
+  return [...hits.values()]
 }

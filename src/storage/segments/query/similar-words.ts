@@ -1,9 +1,9 @@
 import type { SimilarWord, SimilarWords, SimilarWordsRequest, TypedWord } from '../../../search/search-index.ts'
 import type { TermGroup } from '../../../text/types.ts'
-import { fieldsAt, findTerm, type SegmentImage } from '../format/segment-image.ts'
+import { fieldsAt, findTerm, postingRangeOf, type SegmentData } from '../format/segment-data.ts'
 import type { SearchView, Segment } from '../memory/segment.ts'
 import type { TermDictionary } from '../memory/term-dictionary.ts'
-import { placesBegun } from '../memory/word-order.ts'
+import { positionsWithPrefix } from '../memory/word-order.ts'
 import { ChunkSet } from './chunk-set.ts'
 import type { CompiledFilter } from './compile-filter.ts'
 import type { KeywordKernel } from './keyword-kernel.ts'
@@ -11,7 +11,7 @@ import type { SimilarTerm, TermScan } from './scan-terms.ts'
 
 const encoder = new TextEncoder()
 
-/** Words in more chunks than this are all common. */
+/** Words in more chunks than this count as equally common. */
 const countedMax = 1000
 
 export interface SimilarWordsSearch {
@@ -20,16 +20,19 @@ export interface SimilarWordsSearch {
   readonly terms: TermScan
   readonly kernel: KeywordKernel
   readonly filter: CompiledFilter
-  /** Whether the document of a visible chunk meets the conditions of the request; `null` where it has none. */
-  readonly admits: ((image: SegmentImage, chunk: number) => boolean) | null
-  /** How many visible chunks of a segment hold a term, where that is known without a look at each; else `null`. */
+  /** Whether the document of a visible chunk meets the conditions of the request; `null` without conditions. */
+  readonly admits: ((image: SegmentData, chunk: number) => boolean) | null
+  /**
+   * The number of visible chunks of a segment with a term, if it is known without reading each posting; otherwise
+   * `null`.
+   */
   readonly countIn: ((segment: Segment, term: number) => number) | null
   readonly request: SimilarWordsRequest
   /** On the clock of `performance.now()`. */
   readonly deadline: number
 }
 
-/** `null` when time runs out. */
+/** `null` if the time runs out. */
 export function findSimilarWords(search: SimilarWordsSearch): SimilarWords[] | null {
   const found: SimilarWords[] = []
   for (const word of search.request.words) {
@@ -42,7 +45,7 @@ export function findSimilarWords(search: SimilarWordsSearch): SimilarWords[] | n
   return found
 }
 
-function isWordFound(search: SimilarWordsSearch, { word, group, isBeginning }: TypedWord): boolean {
+function isWordFound(search: SimilarWordsSearch, { word, group, isPrefix }: TypedWord): boolean {
   const { dictionary, view } = search
   const terms = group.map((term) => dictionary.find(term)).filter((term) => term !== 0)
   const beginning = encoder.encode(word)
@@ -56,25 +59,25 @@ function isWordFound(search: SimilarWordsSearch, { word, group, isBeginning }: T
       return false
     }
     if (terms.some((term) => occurs(findTerm(image, term)))) return true
-    return isBeginning && placesBegun(image.term, order, dictionary, beginning).some(occurs)
+    return isPrefix && positionsWithPrefix(image.term, order, dictionary, beginning).some(occurs)
   })
 }
 
 interface Candidate extends SimilarWord {
-  /** A word may have two: a marked one where it is stemmed, and its own. */
+  /** A word may have two: a marked one if it is stemmed, and its own. */
   readonly terms: SimilarTerm[]
-  /** That it stands in, or can stand in at most, those that are not visible included. */
+  /** The number of chunks that contain it, or an upper bound that includes chunks that are not visible. */
   chunks: number
 }
 
 /** Those with fewer errors first, then those in more chunks. */
 function similarTo(search: SimilarWordsSearch, typed: TypedWord): SimilarWord[] | null {
-  const { word, editsMax, isBeginning } = typed
+  const { word, editsMax, isPrefix } = typed
   const { limit, excluded } = search.request
   const passedOver = new ChunksWith(search, [...typed.group, ...excluded])
   const found: Candidate[] = []
-  // In the order that they would be in if all were visible, so that the last ones need not be counted.
-  const candidates = candidatesFor(search, search.terms.similar(word, editsMax, isBeginning)).sort(inOrder)
+  // In the order as if all chunks were visible, so that the last ones need not be counted.
+  const candidates = candidatesFor(search, search.terms.similar(word, editsMax, isPrefix)).sort(inOrder)
   for (const candidate of candidates) {
     if (found.length >= limit && found.filter((other) => inOrder(other, candidate) < 0).length >= limit) continue
     if (performance.now() > search.deadline) return null
@@ -102,7 +105,7 @@ function candidatesFor({ dictionary }: SimilarWordsSearch, terms: readonly Simil
   return [...byWord.values()]
 }
 
-/** A thread answers one call at a time, so these are its own. */
+/** A thread answers one call at a time, so one of each is enough. */
 const chunks = new Uint16Array(countedMax)
 const masks = new Uint8Array(countedMax)
 const known = new ChunkSet()
@@ -110,8 +113,8 @@ const collected = new Uint16Array(countedMax)
 const collectedMasks = new Uint8Array(countedMax)
 
 /**
- * The chunks in which one of the terms stands for a word as it is written, where that may be searched: the first of its
- * position. No more than `countedMax`, and none of those that are passed over.
+ * The chunks in which one of the terms is a word as written, the first of its position, in a field that may be
+ * searched. At most `countedMax`, and without chunks of `passedOver`.
  */
 function countChunks(search: SimilarWordsSearch, { terms }: Candidate, passedOver: ChunksWith): number {
   let count = 0
@@ -126,12 +129,9 @@ function countChunks(search: SimilarWordsSearch, { terms }: Candidate, passedOve
   for (const segment of search.view.segments) {
     if (terms.length > 1) known.clear()
     for (const { term, isWordOnly } of terms) {
-      const place = findTerm(segment.image, term)
-      if (place < 0) continue
+      const [from, end] = postingRangeOf(segment.image, term)
       const visited = { ...segment, generation: search.view.generation, filter: search.filter }
-      const { postingStart } = segment.image
-      const end = postingStart[place + 1]!
-      for (let posting = postingStart[place]!; posting < end; ) {
+      for (let posting = from; posting < end; ) {
         const some = Math.min(end - posting, countedMax - count)
         let left = keepAdmitted(search, segment, search.kernel.keepVisible(visited, posting, some, chunks, masks))
         posting += some
@@ -145,7 +145,7 @@ function countChunks(search: SimilarWordsSearch, { terms }: Candidate, passedOve
   return count
 }
 
-/** The visible chunks that hold one of some terms, worked out for each segment that is asked about. */
+/** The visible chunks with one of some terms, computed for each segment on first use. */
 class ChunksWith {
   readonly #search: SimilarWordsSearch
   readonly #terms: readonly number[]
@@ -156,12 +156,12 @@ class ChunksWith {
     this.#terms = [...new Set(group)].map((term) => search.dictionary.find(term)).filter((term) => term !== 0)
   }
 
-  /** None of the terms is in any text. */
+  /** No text contains any of the terms. */
   get isEmpty(): boolean {
     return this.#terms.length === 0
   }
 
-  /** Of the first so many chunks, leaves the others. Returns how many. */
+  /** Removes these chunks from the first `count` of the list. Returns how many are left. */
   dropFrom(segment: Segment, count: number): number {
     const set = count === 0 ? null : this.#in(segment)
     if (set === null) return count
@@ -184,14 +184,13 @@ class ChunksWith {
   }
 
   #collect(segment: Segment): ChunkSet | null {
-    const places = this.#terms.map((term) => findTerm(segment.image, term)).filter((place) => place >= 0)
-    if (places.length === 0) return null
+    const ranges = this.#terms.map((term) => postingRangeOf(segment.image, term)).filter(([from, end]) => from < end)
+    if (ranges.length === 0) return null
     const set = new ChunkSet()
     const { view, filter, kernel } = this.#search
     const visited = { ...segment, generation: view.generation, filter }
-    for (const place of places) {
-      const end = segment.image.postingStart[place + 1]!
-      for (let posting = segment.image.postingStart[place]!; posting < end; posting += countedMax) {
+    for (const [from, end] of ranges) {
+      for (let posting = from; posting < end; posting += countedMax) {
         const some = Math.min(end - posting, countedMax)
         const kept = kernel.keepVisible(visited, posting, some, collected, collectedMasks)
         for (const chunk of collected.subarray(0, kept)) set.add(chunk)
@@ -201,7 +200,7 @@ class ChunksWith {
   }
 }
 
-/** Of the first so many chunks, leaves those whose documents meet the conditions. Returns how many. */
+/** Keeps those of the first `count` chunks whose documents meet the conditions. Returns how many. */
 function keepAdmitted({ admits }: SimilarWordsSearch, { image }: Segment, count: number): number {
   if (admits === null) return count
   let kept = 0
@@ -213,7 +212,7 @@ function keepAdmitted({ admits }: SimilarWordsSearch, { image }: Segment, count:
   return kept
 }
 
-/** How many of the first so many chunks were not known. */
+/** The number of new chunks among the first `left`. */
 function countNew(left: number): number {
   let count = 0
   for (const chunk of chunks.subarray(0, left)) {
@@ -223,10 +222,16 @@ function countNew(left: number): number {
   return count
 }
 
-/** In which fields a posting's chunk may be searched, if it is visible and has the term in one of them; 0 where not. */
-function visibleMask({ view, filter, admits }: SimilarWordsSearch, { image, died }: Segment, posting: number): number {
+/**
+ * The fields in which a posting's chunk may be searched, if it is visible and has the term in one of them; otherwise 0.
+ */
+function visibleMask(
+  { view, filter, admits }: SimilarWordsSearch,
+  { image, deletedAt }: Segment,
+  posting: number,
+): number {
   const chunk = image.postingChunk[posting]!
   const mask = filter.maskOf(image, chunk)
-  if (mask === 0 || (mask & fieldsAt(image, posting)) === 0 || died[chunk]! <= view.generation) return 0
+  if (mask === 0 || (mask & fieldsAt(image, posting)) === 0 || deletedAt[chunk]! <= view.generation) return 0
   return admits === null || admits(image, chunk) ? mask : 0
 }

@@ -3,8 +3,8 @@ import type { Segment } from '../memory/segment.ts'
 import type { Outcome, ReaderCall, SearchReply, SplitCall } from './reader-calls.ts'
 
 /**
- * One search by several threads, each over a part of the segments. A document lies in one segment, so what the parts find
- * has no document in common and is put together by its order alone.
+ * One search by several threads, each over a part of the segments. A document is in one segment only, so the parts have
+ * no document in common, and their results are merged by order.
  */
 export interface IndexPart {
   readonly number: number
@@ -13,12 +13,12 @@ export interface IndexPart {
 
 export const wholeIndex: IndexPart = { number: 0, of: 1 }
 
-/** Counts of the parts would have to be added up value by value, and hits do not tell another order than their scores'. */
+/** Counts would have to be added value by value, and hits have no sort key except their scores. */
 export const canBeSplit = ({ call, request }: ReaderCall): boolean =>
   call === 'vector' ||
   (call === 'keyword' && request.facets === undefined && (request.order ?? 'relevance') === 'relevance')
 
-/** What one reader is asked: a search, or its part of one. */
+/** The order for one reader: a search, or its part of one. */
 export interface SearchPart {
   readonly call: ReaderCall
   /** On the shared wall clock, because each thread's `performance.now()` starts at its own zero. */
@@ -26,7 +26,9 @@ export interface SearchPart {
   readonly part: IndexPart
 }
 
-/** A part's segments: the largest first, each to the part that has the least so far. The same in every thread. */
+/**
+ * A part's segments: the largest first, each to the part with the least so far. The result is the same in every thread.
+ */
 export function segmentsOf(part: IndexPart, segments: readonly Segment[]): readonly Segment[] {
   if (part.of === 1) return segments
   const chunks = new Array<number>(part.of).fill(0)
@@ -39,18 +41,9 @@ export function segmentsOf(part: IndexPart, segments: readonly Segment[]): reado
 }
 
 /**
- * How many of the best of a part may be among as many of the whole: if they lie evenly, hardly ever more than three
- * deviations above the mean. Of the others nothing is told beside, for they are left out: to tell it of all took a tenth
- * of what a hybrid search asks of the index.
+ * One outcome of all parts, or `null` if they saw different states of the index, because then no answer is valid for
+ * the whole.
  */
-export function likelyAmongBest(wanted: number, part: readonly Segment[], whole: readonly Segment[]): number {
-  const share = chunksOf(part) / Math.max(1, chunksOf(whole))
-  return Math.ceil(wanted * share + 3 * Math.sqrt(wanted * share * (1 - share)))
-}
-
-const chunksOf = (segments: readonly Segment[]): number => segments.reduce((sum, { image }) => sum + image.chunks, 0)
-
-/** One outcome of all parts, or `null` where they saw different states of the index: nothing can be said of the whole then. */
 export function mergeReplies({ call, request }: SplitCall, replies: readonly SearchReply[]): Outcome | null {
   const failed = replies.find(({ outcome }) => outcome.outcome !== 'found')
   if (failed !== undefined) return failed.outcome
@@ -72,7 +65,10 @@ function mergeKeyword(pages: readonly KeywordPage[], limit: number): KeywordPage
   return { outcome: 'found', hits, totalChunks, next, statistics: pages[0]!.statistics }
 }
 
-/** The nearest `topK` chunks of all parts, by document again: each as its part has it, but for chunks that are too far. */
+/**
+ * The nearest `topK` chunks of all parts, grouped by document again: each document as its part has it, without chunks
+ * that are too far.
+ */
 function mergeVector(pages: readonly VectorPage[], topK: number): VectorPage {
   const nearest = pages
     .flatMap(({ hits }) => hits.flatMap((hit) => [hit, ...hit.otherChunks].map((chunk) => scoredChunk(hit, chunk))))
@@ -93,7 +89,7 @@ interface Scored {
   readonly score: number
 }
 
-/** Equal scores by the bytes of the ids, as within a part; of one document the chunks stay in order. */
+/** Ties are ordered by the bytes of the ids, as within a part; the chunks of one document stay in order. */
 const byScore = (a: Scored, b: Scored): number =>
   b.score - a.score || (a.documentId === b.documentId ? 0 : Buffer.compare(bytesOf(a), bytesOf(b)))
 

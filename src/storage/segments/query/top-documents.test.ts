@@ -3,12 +3,12 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { noCatalog } from '../../../../test/support/plain-columns.ts'
 import { SegmentBuilder, TermScratch } from '../format/segment-builder.ts'
-import { documentIdAt, openImage, type SegmentImage } from '../format/segment-image.ts'
+import { documentIdAt, openSegmentData, type SegmentData } from '../format/segment-data.ts'
 import { TopDocuments } from './top-documents.ts'
 
 const noTokens = new Uint32Array()
 
-function imageOf(ids: readonly string[]): SegmentImage {
+function imageOf(ids: readonly string[]): SegmentData {
   const builder = new SegmentBuilder(new TermScratch())
   for (const [key, id] of ids.map((text) => Buffer.from(text)).entries()) {
     builder.addDocument(id, Number.NaN, noCatalog)
@@ -16,7 +16,7 @@ function imageOf(ids: readonly string[]): SegmentImage {
     const chunk = { id, version, first: true, classNumber: 0, key, vectorKey: key, length: 0, body: noTokens }
     builder.addChunk(chunk)
   }
-  return openImage(builder.finish())
+  return openSegmentData(builder.finish())
 }
 
 const byRank = (a: { id: string; score: number }, b: { id: string; score: number }) =>
@@ -46,7 +46,7 @@ test('the best of all segments, equal scores by id, whichever segment holds them
         top.startSegment(number)
         let threshold = 0
         for (const [document, { score }] of held.entries()) {
-          // Asked for now and then, as kernels do: it holds for the documents that follow too.
+          // Read now and then, as kernels do: the threshold also holds for the following documents.
           if (document % 3 === 0) threshold = top.thresholdFrom(document)
           if (score >= threshold) top.offer(document, document, score)
         }

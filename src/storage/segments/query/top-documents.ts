@@ -1,35 +1,38 @@
-import { compareDocumentIds, findDocument, lowerBoundDocument, type SegmentImage } from '../format/segment-image.ts'
+import { compareDocumentIds, findDocument, lowerBoundDocument, type SegmentData } from '../format/segment-data.ts'
 
 export interface RankedDocument {
   readonly segment: number
   readonly document: number
   readonly chunk: number
-  /** What they are ranked by: the higher the better. */
+  /** The ranking key: the higher the better. */
   readonly score: number
 }
 
 /**
- * The best documents over all segments, of those after a position. A document is offered once, with its best chunk.
+ * The best documents over all segments, among those after a position. A document is offered once, with its best chunk.
  *
- * A heap with the worst at the root. `threshold` is the score below which an offer is of no use; callers test it before
- * they offer.
+ * A heap with the worst document at the root. `threshold` is the score below which an offer has no effect; callers test
+ * it before they offer.
  */
 export class TopDocuments {
   threshold = 0
   readonly #limit: number
-  readonly #images: readonly SegmentImage[]
+  readonly #images: readonly SegmentData[]
   readonly #heap: RankedDocument[] = []
   readonly #afterScore: number
   readonly #afterId: Uint8Array | null
-  /** First document of the current segment that comes after the position at an equal score. */
+  /** The first document of the current segment that comes after the position at an equal score. */
   #afterDocument = 0
   #segment = 0
-  /** First document of the current segment that comes after the worst one in the heap at an equal score; -1 unknown. */
+  /**
+   * The first document of the current segment that comes after the worst one in the heap at an equal score; -1 if
+   * unknown.
+   */
   #tiedDocument = -1
 
   constructor(
     limit: number,
-    images: readonly SegmentImage[],
+    images: readonly SegmentData[],
     after: { readonly score: number; readonly documentId: string } | null,
   ) {
     this.#limit = limit
@@ -38,12 +41,12 @@ export class TopDocuments {
     this.#afterId = after === null ? null : new TextEncoder().encode(after.documentId)
   }
 
-  /** Whether an offer at this score is of no use. */
+  /** Whether an offer at this score has no effect. */
   isBelow(score: number): boolean {
     return this.#heap.length === this.#limit && score < this.threshold
   }
 
-  /** The least score at which this document of the segment, or one after it, may be of use. */
+  /** The lowest score at which this document of the segment, or a later one, may have an effect. */
   thresholdFrom(document: number): number {
     const isFull = this.#heap.length === this.#limit && this.#limit > 0
     return isFull && this.#losesTie(document) ? nextAbove(this.threshold) : this.threshold
@@ -79,7 +82,7 @@ export class TopDocuments {
     this.#tiedDocument = -1
   }
 
-  /** Short texts of one length are many with the same score: their ids are not compared one by one. */
+  /** Many short texts of one length have the same score: their ids are not compared one by one. */
   #losesTie(document: number): boolean {
     if (this.#tiedDocument < 0) {
       const worst = this.#heap[0]!
@@ -96,7 +99,7 @@ export class TopDocuments {
     return this.#heap.toSorted((a, b) => this.#compare(a, b))
   }
 
-  /** Negative when `a` is the better one. */
+  /** Negative if `a` is the better one. */
   #compare(a: RankedDocument, b: RankedDocument): number {
     if (a.score !== b.score) return b.score - a.score
     if (a.segment === b.segment) return a.document - b.document
@@ -129,10 +132,40 @@ export class TopDocuments {
   }
 }
 
+/** Chunks come ascending, so those of a document come together: it is offered once, with the best. */
+export class DocumentOffers {
+  readonly #image: SegmentData
+  readonly #top: TopDocuments
+  #document = -1
+  #chunk = 0
+  #score = 0
+
+  constructor(image: SegmentData, top: TopDocuments) {
+    this.#image = image
+    this.#top = top
+  }
+
+  take(chunk: number, score: number): void {
+    if (score < this.#top.threshold) return
+    const document = this.#image.chunkDocument[chunk]!
+    if (document !== this.#document) {
+      this.end()
+      this.#document = document
+    } else if (score <= this.#score) return
+    this.#chunk = chunk
+    this.#score = score
+  }
+
+  end(): void {
+    if (this.#document >= 0) this.#top.offer(this.#document, this.#chunk, this.#score)
+    this.#document = -1
+  }
+}
+
 const float = new Float64Array(1)
 const floatBits = new BigInt64Array(float.buffer)
 
-/** Of a number that is not negative. */
+/** The next larger number; the argument must not be negative. */
 function nextAbove(number: number): number {
   float[0] = number
   floatBits[0]!++

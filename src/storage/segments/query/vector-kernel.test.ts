@@ -2,15 +2,91 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { cosine } from '../../../../test/support/cosine.ts'
-import { columnLayout, groupRows, packQuery } from '../format/vector-column.ts'
+import { segmentChunksMax } from '../format/segment-data.ts'
+import { columnLayout, firstBitsOf, groupRows, type PackedQuery, packQuery } from '../format/vector-column.ts'
 import { Arena, bytesOf } from '../memory/arena.ts'
-import { openColumn } from '../memory/segment.ts'
-import { openKernel } from './vector-kernel.ts'
+import { type OpenColumn, openColumn } from '../memory/segment.ts'
+import { type Products, VectorKernel } from './vector-kernel.ts'
 
-test('the SIMD kernel gives what the plain one gives, for every size', () => {
+/** The same in TypeScript, as simply as possible. */
+class PlainKernel {
+  readonly nearRows = new Uint16Array(segmentChunksMax)
+  readonly nearDistances = new Uint16Array(segmentChunksMax)
+  readonly #products: Products = {
+    products: new Int32Array(segmentChunksMax),
+    scales: new Float32Array(segmentChunksMax),
+  }
+  readonly counts = new Uint32Array(2 ** 16)
+  #visible = new Uint32Array(0)
+  #codeTables = new Uint8Array(0)
+  #components = new Int16Array(0)
+
+  setQuery({ codeTables, components }: PackedQuery): void {
+    this.#codeTables = codeTables.slice()
+    this.#components = components.slice()
+  }
+
+  setVisible(bits: Uint32Array): void {
+    this.#visible = bits.slice()
+  }
+
+  near(open: OpenColumn, first: number, count: number, limit: number, at: number): number {
+    let found = 0
+    for (let row = first; row < first + count; row++) {
+      const isVisible = (this.#visible[row >>> 5]! >>> row) & 1
+      if (isVisible === 0 || open.column.present[row] !== 1) continue
+      const distance = this.#distance(open, row)
+      if (distance > limit) continue
+      this.nearRows[at + found] = row
+      this.nearDistances[at + found++] = distance
+      this.counts[distance]!++
+    }
+    return found
+  }
+
+  productsOf({ column }: OpenColumn, list: Uint16Array): Products {
+    const stride = column.layout.int8Stride
+    const { products, scales } = this.#products
+    list.forEach((row, i) => {
+      let sum = 0
+      for (let at = 0; at < stride; at++) sum += column.bytes[row * stride + at]! * this.#components[at]!
+      products[i] = sum
+      scales[i] = column.scale[row]!
+    })
+    return this.#products
+  }
+
+  cosinesOf(vector: Float32Array, rows: readonly Float32Array[]): Float64Array {
+    const squaresOfVector = squaresOf(vector)
+    return Float64Array.from(rows, (row) => {
+      let product = 0
+      for (let i = 0; i < vector.length; i++) product += vector[i]! * row[i]!
+      return product / Math.sqrt(squaresOfVector * squaresOf(row))
+    })
+  }
+
+  #distance({ column }: OpenColumn, row: number): number {
+    const { bits, layout } = column
+    let at = firstBitsOf(row, layout)
+    let sum = 0
+    for (let table = 0; table < this.#codeTables.length; table += 32, at += groupRows) {
+      const codes = bits[at]!
+      sum += this.#codeTables[table + (codes & 15)]! + this.#codeTables[table + 16 + (codes >>> 4)]!
+    }
+    return sum
+  }
+}
+
+function squaresOf(vector: Float32Array): number {
+  let squares = 0
+  for (let i = 0; i < vector.length; i++) squares += vector[i]! * vector[i]!
+  return squares
+}
+
+test('the kernel gives what plain loops give, for every size', () => {
   const arena = new Arena()
-  const simd = openKernel('simd', arena.memories)
-  const plain = openKernel('plain', arena.memories)
+  const simd = new VectorKernel(arena.memories)
+  const plain = new PlainKernel()
   const dimensions = fc.oneof(fc.integer({ min: 1, max: 600 }), fc.constantFrom(257, 384, 768, 1536, 4000, 8192))
   fc.assert(
     fc.property(

@@ -4,7 +4,7 @@ import { TermScratch } from '../format/segment-builder.ts'
 import { runMerge } from '../write/run-merge.ts'
 import type { MergeOrder } from '../write/writer-calls.ts'
 
-// Searches go first, and so does what makes new text searchable.
+// Searches have priority, and so does the work that makes new text searchable.
 giveWay(10)
 
 const { done, transfer } = runMerge(workerData as MergeOrder, new TermScratch())

@@ -2,12 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { workerData } from 'node:worker_threads'
 import { answerCalls } from '../../../threads/answer-calls.ts'
 import { sentError } from '../../../threads/frames.ts'
-import type { ThreadNews } from '../memory/thread-news.ts'
+import type { ThreadNotification } from '../memory/thread-messages.ts'
 import { IndexReader } from '../query/index-reader.ts'
 import type { ReaderOptions, SearchReply } from '../query/reader-calls.ts'
 import type { SearchPart } from '../query/split-search.ts'
 
-/** What is published meanwhile is taken in together. */
+/** Changes that are published in this time are taken in together. */
 const catchUpEveryMs = 250
 
 const reader = new IndexReader(workerData as ReaderOptions)
@@ -21,11 +21,11 @@ const { started, tell } = answerCalls<SearchPart>({
 })
 let fails = false
 reader.onVectorFile = (error) => {
-  if (error !== null) void tell({ failed: sentError(error) } satisfies ThreadNews)
-  else if (fails) void tell({ worked: true } satisfies ThreadNews)
+  if (error !== null) void tell({ failed: sentError(error) } satisfies ThreadNotification)
+  else if (fails) void tell({ worked: true } satisfies ThreadNotification)
   fails = error !== null
 }
-reader.onDoubt = (doubtful) => void tell({ doubtful } satisfies ThreadNews)
+reader.onDoubt = (doubtful) => void tell({ doubtful } satisfies ThreadNotification)
 started()
 void keepUp()
 

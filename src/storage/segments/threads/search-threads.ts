@@ -1,4 +1,4 @@
-import { isUnavailability } from '../../../errors.ts'
+import { isUnavailability } from '../../../platform/errors.ts'
 import type { Pool } from '../../../threads/pool.ts'
 import type { Control } from '../memory/control.ts'
 import type { TermDictionary } from '../memory/term-dictionary.ts'
@@ -6,19 +6,22 @@ import { findTerms } from '../query/plan-keyword.ts'
 import type { Outcome, ReaderCall, SearchReply, SplitCall } from '../query/reader-calls.ts'
 import { canBeSplit, type IndexPart, mergeReplies, type SearchPart, wholeIndex } from '../query/split-search.ts'
 
-/** While the index changes so fast that parts of a search saw different states of it, none is split for this long. */
+/**
+ * If parts of a search saw different states of the index, because it changes fast, no search is split for this long.
+ */
 const unsplitMs = 20
 
-/** More would do the later steps of a vector search, which every part does for itself, too often. */
+/** More parts would repeat the later steps of a vector search too often, because every part does them. */
 const partsMax = 4
 
-/** A posting that is scored takes about as long as so many vectors that are compared by their signs. */
+/** Scoring a posting takes about as long as comparing the binary codes of so many vectors. */
 const chunksPerPosting = 12
 
 /**
- * Hands searches to the threads that answer them, one at a time each. A large search is shared by several while there are
- * threads enough for all of its kind that are under way: whoever is alone gets all cores of a small machine, and many get one
- * each, for what is shared takes a sixth to a quarter more of them. By kind, because a hybrid search is one of each at once.
+ * Assigns searches to threads, one at a time each. Several threads share a large search if there are enough threads for
+ * all searches of its kind in progress: a single search gets all cores of a small machine, and concurrent ones get one
+ * each, because a shared search takes a sixth to a quarter more CPU. Counted by kind, because a hybrid search is one of
+ * each at once.
  */
 export class SearchThreads {
   readonly #threads: Pool
@@ -66,7 +69,7 @@ export class SearchThreads {
     return performance.now() >= this.#unsplitUntil && this.#workOf(message) >= this.#splitFromChunks
   }
 
-  /** In chunks whose vectors are compared; what is done by one thread alone counts for nothing. */
+  /** In chunks whose vectors are compared; work that cannot be shared does not count. */
   #workOf({ call, request }: ReaderCall): number {
     if (call === 'vector') return this.#control.chunks
     if (call !== 'keyword') return -1
@@ -74,7 +77,7 @@ export class SearchThreads {
     return chunksPerPosting * terms.reduce((sum, term) => sum + this.#dictionary.postings[term]!, 0)
   }
 
-  /** A search that its thread took with it is not tried again: it may be what the thread died of. */
+  /** A search whose thread ended is not tried again, because it may have caused that. */
   async #ask(call: ReaderCall, deadline: number, part: IndexPart): Promise<SearchReply> {
     try {
       return (await this.#threads.call({ call, deadline, part } satisfies SearchPart)) as SearchReply

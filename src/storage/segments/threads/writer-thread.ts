@@ -3,18 +3,18 @@ import { answerCalls } from '../../../threads/answer-calls.ts'
 import { sentError } from '../../../threads/frames.ts'
 import { giveWay } from '../../../threads/give-way.ts'
 import { lockIndex } from '../file/index-lock.ts'
-import type { ThreadNews } from '../memory/thread-news.ts'
+import type { ThreadNotification } from '../memory/thread-messages.ts'
 import { IndexWriter } from '../write/index-writer.ts'
 import type { LoadOrder } from '../write/load-together.ts'
-import type { MergeDone, MergeOrder, WriterCall, WriterOptions } from '../write/writer-calls.ts'
+import type { MergeDone, MergeOrder, WriterCall, WriterThreadOptions } from '../write/writer-calls.ts'
 
 /**
- * The writer's loop: calls in the order in which they came, and one step of background work whenever none waits. A
- * call's reply goes out before the work that it caused.
+ * The writer's loop: calls in the order of arrival, and one step of background work whenever none waits. The reply to a
+ * call is sent before the background work that it caused.
  */
 const retryMs = 1000
 
-/** Searches go first. Half of what the merges have: a document is to be found soon. */
+/** Searches have priority. This is half the niceness of merges, because new documents should be found soon. */
 const niceness = 5
 
 interface Queued {
@@ -23,23 +23,25 @@ interface Queued {
   readonly reject: (error: unknown) => void
 }
 
-const options = workerData as Omit<WriterOptions, 'startMerge' | 'startHelper'>
+const options = workerData as WriterThreadOptions
 const queue: Queued[] = []
 let awake = false
 
-const lock = lockIndex(options.path)
+const { path, lockedToo } = options
+// The lock of the earlier version comes first: if two processes replace it, the second one then changes nothing.
+const locks = (lockedToo === null ? [path] : [lockedToo, path]).map(lockIndex)
 const writer = new IndexWriter({ ...options, startMerge, startHelper })
 const { started, tell } = answerCalls<WriterCall>({
   answer: inTurn,
   async end() {
     await inTurn({ call: 'close' })
-    lock.close()
-    // A merge that is under way would be waited for.
+    for (const lock of locks) lock.close()
+    // A normal exit would wait for a merge in progress.
     process.exit()
   },
 })
 started(writer.health())
-// Not before: searches wait until the index is loaded.
+// Not earlier: searches wait until the index is loaded.
 giveWay(niceness)
 wake()
 
@@ -50,7 +52,7 @@ function inTurn(message: Queued['message']): Promise<unknown> {
   })
 }
 
-/** Each merge has a thread of its own: merges are rare, and an idle thread would keep what the last one took. */
+/** Each merge has its own thread: merges are rare, and an idle thread would keep the memory of the last one. */
 function startMerge(order: MergeOrder): void {
   const merger = new Worker(new URL('./merge-thread.ts', import.meta.url), { workerData: order })
   let done: MergeDone = { merged: null, reason: 'the merge thread ended early' }
@@ -69,7 +71,7 @@ function startMerge(order: MergeOrder): void {
 function startHelper(order: LoadOrder): void {
   const file = new URL('./load-thread.ts', import.meta.url)
   const helper = new Worker(file, { workerData: order, transferList: [order.port], name: 'index loader' })
-  // What it does not do is done without it.
+  // The writer does the work that a helper does not do.
   helper.on('error', () => {})
 }
 
@@ -82,7 +84,7 @@ function wake(): void {
 function turn(): void {
   awake = false
   const next = queue[0]
-  // A merge reads the segments that `clear` takes away: wait for it.
+  // A merge reads the segments that `clear` removes: wait for it.
   if (next !== undefined && !(next.message.call === 'clear' && writer.merging)) {
     queue.shift()
     try {
@@ -94,16 +96,19 @@ function turn(): void {
   } else if (inBackground(() => writer.tidy())) wake()
 }
 
-/** Work that nobody waits for: when it fails, news and health tell, searches and batches go on, and it is tried again. */
+/**
+ * Background work, which no caller waits for. If it fails, a notification and health report it, searches and batches go
+ * on, and it is tried again.
+ */
 function inBackground(work: () => unknown): unknown {
   try {
     const more = work()
-    if (writer.failing !== null) void tell({ worked: true } satisfies ThreadNews)
+    if (writer.failing !== null) void tell({ worked: true } satisfies ThreadNotification)
     writer.failing = null
     return more
   } catch (error) {
     writer.failing = `background work failed: ${error instanceof Error ? error.message : String(error)}`
-    void tell({ failed: sentError(error) } satisfies ThreadNews)
+    void tell({ failed: sentError(error) } satisfies ThreadNotification)
     setTimeout(wake, retryMs)
     return false
   }

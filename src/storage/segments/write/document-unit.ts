@@ -1,8 +1,9 @@
-import type { CatalogColumns, DocumentColumns, PutVersion } from '../../../search/search-index.ts'
+import type { DocumentColumns, PutVersion } from '../../../indexing/fed-index.ts'
+import type { CatalogColumns } from '../../../search/search-index.ts'
 import { type CatalogNumbers, catalogNumbersAt, numberColumns } from '../format/catalog-numbers.ts'
 import type { FilterClass, FilterClasses } from '../format/filter-classes.ts'
 import type { SegmentBuilder } from '../format/segment-builder.ts'
-import { chunkIdAt, compareBytes, segmentChunksMax, versionIdAt } from '../format/segment-image.ts'
+import { chunkIdAt, compareBytes, segmentChunksMax, versionIdAt } from '../format/segment-data.ts'
 import { bodyTokensAt, titleTokensAt } from '../format/segment-tokens.ts'
 import type { VectorColumn } from '../format/vector-column.ts'
 import type { Segment } from '../memory/segment.ts'
@@ -10,9 +11,9 @@ import type { TermDictionary } from '../memory/term-dictionary.ts'
 import type { EncodedField } from './encode-changes.ts'
 
 /**
- * A document on its way through a batch: taken out of its segment with all its versions, changed, and written whole into
- * a new one. That is why a replaced version is replaced in one step, why all versions of a document stay in one segment,
- * and why nothing in a segment ever changes but deaths and vectors.
+ * A document during a batch: taken out of its segment with all its versions, changed, and written whole into a new
+ * segment. So a version is replaced in one step, all versions of a document stay in one segment, and nothing in a
+ * segment ever changes except deletions and vectors.
  */
 export interface UnitChunk {
   readonly id: Uint8Array
@@ -20,7 +21,7 @@ export interface UnitChunk {
   vectorKey: number
   readonly body: Uint32Array<ArrayBufferLike>
   readonly length: number
-  /** The chunk's place before this batch. */
+  /** The number of the chunk before this batch. */
   readonly chunk: number
   /** Vectors that come with this batch, by profile number. */
   readonly vectors: Map<number, Float32Array>
@@ -30,7 +31,7 @@ export interface UnitVersion {
   readonly id: Uint8Array
   readonly title: Uint32Array<ArrayBufferLike>
   readonly titleLength: number
-  /** The first is that of the text; the others may stand in any order. */
+  /** The first chunk is that of the text; the others are in any order. */
   readonly chunks: UnitChunk[]
   readonly language: string | null
   current: boolean
@@ -49,9 +50,9 @@ export class DocumentUnit {
   readonly versions = new Map<string, UnitVersion>()
   columns: Omit<DocumentColumns, keyof CatalogColumns> | null = null
   #catalog: CatalogNumbers | null = null
-  /** Must be written again; vectors alone go into the segment where the chunk lies. */
+  /** The document must be rewritten; vectors alone are written into the existing segment. */
   changed = false
-  /** Vector keys of chunks that are no more. */
+  /** Vector keys of removed chunks. */
   readonly dropped: number[] = []
 
   constructor(documentId: string, origin: UnitOrigin | null, classes: readonly FilterClass[]) {
@@ -121,8 +122,8 @@ export class DocumentUnit {
   }
 
   /**
-   * A document is never split over segments, so its chunks have a limit: non-current versions go first, the oldest id
-   * before the others, then the last chunks of what is left. Returns whether anything had to go.
+   * A document is never split over segments, so the number of its chunks is limited: non-current versions are dropped
+   * first, the oldest id first, then the last chunks of the rest. Returns whether anything was dropped.
    */
   trim(chunksMax = segmentChunksMax): boolean {
     const count = () => [...this.versions.values()].reduce((sum, version) => sum + version.chunks.length, 0)
@@ -143,7 +144,7 @@ export class DocumentUnit {
     return [...this.versions.values()].flatMap((version) => version.chunks.map((chunk) => ({ version, chunk })))
   }
 
-  /** Adds the document to a segment. `placed` hears of every chunk and the number it got in the segment. */
+  /** Adds the document to a segment. Calls `placed` with every chunk and its number in the segment. */
   build(
     builder: SegmentBuilder,
     classes: FilterClasses,
@@ -215,7 +216,7 @@ function lengthOf(length: number): number {
   return Number.isFinite(length) ? Math.min(Math.max(0, Math.trunc(length)), 2 ** 24) : 0
 }
 
-/** Copies the coarse vectors that a chunk had where it was before. */
+/** Copies the coarse vectors that a chunk had in its previous segment. */
 export function copyVectors(
   origin: UnitOrigin,
   chunk: UnitChunk,

@@ -1,16 +1,16 @@
-import type { PackedChanges } from '../../../search/packed-changes.ts'
-import { isPacked, readPacked } from '../../../search/read-packed.ts'
-import type { IndexChange } from '../../../search/search-index.ts'
+import type { IndexChange } from '../../../indexing/fed-index.ts'
+import type { PackedChanges } from '../../../indexing/packed-changes.ts'
+import { isPacked, readPacked } from '../../../indexing/read-packed.ts'
 import { encodeTokens } from '../format/token-stream.ts'
 import type { TermDictionary } from '../memory/term-dictionary.ts'
 
-/** A field as segments keep it, and its length for BM25. */
+/** A field in the form of segments, and its length for BM25. */
 export interface EncodedField {
   readonly tokens: Uint32Array
   readonly length: number
 }
 
-/** What a batch brings, in either form, by the numbers that the dictionary gives to its terms. */
+/** The changes of a batch, in either form, with term numbers of the dictionary. */
 export function encodeChanges(
   changes: readonly IndexChange[] | PackedChanges,
   dictionary: TermDictionary,
@@ -32,7 +32,7 @@ export function encodeChanges(
     )
   }
   const { termText, termStarts, terms, positions } = changes
-  // Each is looked up once, and only if a field has it: of a very long one the end is left out.
+  // Each term is looked up once, and only if a field keeps it: the end of a very long field is dropped.
   const numbers = new Uint32Array(termStarts.length)
   const number = (term: number): number => {
     const known = numbers[term]!

@@ -1,19 +1,19 @@
 import { rmSync } from 'node:fs'
 import type { MessagePort } from 'node:worker_threads'
-import type { ApplyOutcome, ChunkVector, IndexBatch, IndexChange } from '../../../search/search-index.ts'
+import type { ApplyOutcome, IndexBatch, IndexChange } from '../../../indexing/fed-index.ts'
+import type { ChunkVector } from '../../../search/search-index.ts'
 import { isDamage, isMachineTrouble } from '../../full-disk.ts'
 import { DamagedFile, vectorDamage } from '../file/damage.ts'
 import { DurableFile, type SegmentRow, vectorId } from '../file/durable-file.ts'
 import { FilterClasses } from '../format/filter-classes.ts'
 import type { MergedColumn } from '../format/merge-segments.ts'
 import { SegmentBuilder, TermScratch } from '../format/segment-builder.ts'
-import { compareBytes, findDocument, segmentChunksMax } from '../format/segment-image.ts'
-import { columnLayout, usableVector, VectorColumn } from '../format/vector-column.ts'
+import { compareBytes, findDocument, segmentChunksMax } from '../format/segment-data.ts'
+import { columnLayout, dimensionsMax, usableVector, VectorColumn } from '../format/vector-column.ts'
 import { Control } from '../memory/control.ts'
-import type { Profile } from '../memory/published-list.ts'
-import { countVectorSet, neverDied } from '../memory/segment.ts'
+import { countVectorSet, neverDeleted } from '../memory/segment.ts'
 import { TermDictionary } from '../memory/term-dictionary.ts'
-import type { DoubtfulVectors } from '../memory/thread-news.ts'
+import type { DoubtfulVectors, Profile } from '../memory/thread-messages.ts'
 import { copyVectors, DocumentUnit, type UnitChunk } from './document-unit.ts'
 import { type EncodedField, encodeChanges } from './encode-changes.ts'
 import { loadIndex } from './load-index.ts'
@@ -22,9 +22,6 @@ import { hasRow, type NewColumn, PublishedSegments, type WriterSegment } from '.
 import { Purge } from './purge.ts'
 import { reportHealth, type SegmentsHealth } from './report-health.ts'
 import type { MergeDone, WriterOptions } from './writer-calls.ts'
-
-/** Vectors beyond this many components are refused. */
-const dimensionsMax = 8192
 
 /** Chunk keys have 32 bits. */
 const keysMax = 2 ** 32 - 1
@@ -35,7 +32,7 @@ interface Placement {
   readonly number: number
 }
 
-/** A segment of one batch, built and in memory, not yet in the file nor seen by anybody. */
+/** The segment of a batch, built in memory, and neither in the file nor visible yet. */
 interface NewSegment {
   readonly image: Uint8Array
   readonly segment: WriterSegment
@@ -43,9 +40,9 @@ interface NewSegment {
 }
 
 /**
- * The one thread that changes the index. A batch goes through four steps: collect the documents it touches, build a
- * small segment of them, commit that with everything else to the file, publish it to the readers. Before the commit a
- * failure leaves no trace; after it the batch is durable, and a restart shows it.
+ * The only thread that changes the index. A batch goes through four steps: collect the documents that it changes, build
+ * a small segment of them, commit that with everything else to the file, publish it to the readers. A failure before
+ * the commit leaves no trace; after it the batch is durable, and a restart shows it.
  */
 export class IndexWriter {
   readonly #options: WriterOptions
@@ -60,7 +57,7 @@ export class IndexWriter {
   #file: DurableFile | null = null
   #purge: Purge | null = null
   #damage = ''
-  /** How much of each the file holds already. */
+  /** How many of each the file has already. */
   #savedTerms = 1
   #savedClasses = 0
   #savedProfiles = 0
@@ -105,7 +102,7 @@ export class IndexWriter {
     if (file.state.nextKey + changed.reduce((sum, unit) => sum + unit.chunks.length, 0) > keysMax) {
       return { outcome: 'unavailable', reason: 'all chunk keys are used up: the index must be rebuilt' }
     }
-    // All the memory that the batch needs, before anything of it is in the file.
+    // Allocates all memory for the batch before anything is written to the file.
     const built: NewSegment[] = []
     const columns: NewColumn[] = []
     try {
@@ -122,7 +119,10 @@ export class IndexWriter {
     return { outcome: 'applied' }
   }
 
-  /** One step of background work; false when there is none. Called between batches. Throws when the file cannot be written. */
+  /**
+   * Runs one step of background work; returns false if there is none. Called between batches. Throws if the file cannot
+   * be written.
+   */
   tidy(): boolean {
     if (this.#file === null) return false
     try {
@@ -133,15 +133,15 @@ export class IndexWriter {
     }
   }
 
-  /** The damage that these vectors are: empty where their chunks are gone, or they are whole by now. */
+  /** Returns the damage that these vectors show: empty if their chunks were deleted, or they are complete by now. */
   doubt({ profile, vectorKeys }: DoubtfulVectors): string {
     const keys = new Set(vectorKeys)
     try {
-      for (const { image, died, columns } of this.#published.list) {
+      for (const { image, deletedAt, columns } of this.#published.list) {
         const column = columns.get(profile)?.column
         for (let chunk = 0; column !== undefined && chunk < image.chunks; chunk++) {
           const key = image.vectorKey[chunk]!
-          if (!keys.has(key) || died[chunk] !== neverDied || !column.has(chunk)) continue
+          if (!keys.has(key) || deletedAt[chunk] !== neverDeleted || !column.has(chunk)) continue
           if (this.#file?.readVector(vectorId(profile, key)) === null) throw new DamagedFile(vectorDamage)
         }
       }
@@ -152,9 +152,8 @@ export class IndexWriter {
   }
 
   /**
-   * What the file is found to say cannot be believed, and is not gone on with, as if it had been found at the start. What is in
-   * memory stays, for a merge may be reading it, until the index is cleared, and a purge ends with that. Throws what says
-   * nothing of the file.
+   * Handles an inconsistency of the file like one found at the start: the index needs a rebuild. The memory stays until
+   * the index is cleared, because a merge may be reading it; a purge ends. Rethrows errors that are not about the file.
    */
   #damageBy(error: unknown): string {
     if (!(error instanceof DamagedFile || isDamage(error))) throw error
@@ -164,11 +163,11 @@ export class IndexWriter {
     return this.#damage
   }
 
-  /** Resolves when nothing is left of what was retired before. The work is done by `tidy`. */
+  /** Resolves when no trace is left of data that was retired before. `tidy` does the work. */
   async purge(): Promise<void> {
     const { position } = this.#file?.state ?? {}
     if (position === undefined) throw new Error(`the index cannot be purged: ${this.#damage}`)
-    // A later one does what an earlier one has not come to.
+    // A later purge also does the rest of an earlier one.
     const earlier = this.#purge
     const purge = new Purge({
       published: this.#published,
@@ -182,10 +181,10 @@ export class IndexWriter {
     if (this.#purge === purge) this.#purge = null
   }
 
-  /** What background work failed of, null once it has worked again: health tells of it meanwhile. */
+  /** Why background work failed, null once it has worked again: health reports it meanwhile. */
   failing: string | null = null
 
-  /** A search thread began, perhaps in the place of one that died: from now on it hears of every change. */
+  /** A search thread has started, perhaps to replace one that ended: from now on it receives every change. */
   admit(reader: number, port: MessagePort): void {
     this.#published.admit(reader, port)
   }
@@ -212,7 +211,7 @@ export class IndexWriter {
     this.#file.checkpoint()
   }
 
-  /** The caller waits until no merge is under way (`maintenance.merging`). */
+  /** The caller waits until no merge is in progress (`maintenance.merging`). */
   clear(): void {
     this.#file?.close()
     this.#file = null
@@ -254,7 +253,7 @@ export class IndexWriter {
       this.#damage = error instanceof Error ? error.message : String(error)
       if (!(error instanceof DamagedFile)) this.#damage = `unreadable: ${this.#damage}`
       this.#empty()
-      // What may be whole is not to be begun anew.
+      // A file that may be intact must not be replaced.
       if (isMachineTrouble(error, this.#options.path)) throw error
     }
   }
@@ -310,7 +309,7 @@ export class IndexWriter {
     const id = new TextEncoder().encode(documentId)
     for (const segment of this.#published.list) {
       const document = findDocument(segment.image, id)
-      if (document >= 0 && segment.died[segment.image.documentFirstChunk[document]!] === neverDied)
+      if (document >= 0 && segment.deletedAt[segment.image.documentFirstChunk[document]!] === neverDeleted)
         return { segment, document }
     }
     return null
@@ -332,7 +331,7 @@ export class IndexWriter {
     return profile
   }
 
-  /** Usually one segment; more when the batch holds more chunks than one can. */
+  /** Usually one segment; more if the batch has more chunks than fit into one. */
   #build(file: DurableFile, changed: readonly DocumentUnit[], built: NewSegment[]): void {
     const units = changed.filter((unit) => unit.chunks.length > 0)
     units.sort((a, b) => compareBytes(a.id, 0, a.id.length, b.id, 0, b.id.length))
@@ -350,7 +349,7 @@ export class IndexWriter {
     }
   }
 
-  /** For vectors that came later than their text, where the segment has none of their profile yet. */
+  /** For late vectors, if the segment has no column of their profile yet. */
   #reserveColumns({ origin, chunks }: DocumentUnit, columns: NewColumn[]): void {
     if (origin === null) return
     const segment = origin.segment as WriterSegment
@@ -465,15 +464,15 @@ export class IndexWriter {
     }
     const columns = newColumns.map((column) => this.#published.attachColumn(column))
     for (const unit of units) if (!unit.changed) this.#setVectors(unit)
-    const deaths = units.flatMap(({ changed, origin }) =>
+    const deletions = units.flatMap(({ changed, origin }) =>
       changed && origin !== null ? [{ segment: origin.segment as WriterSegment, document: origin.document }] : [],
     )
-    if (segments.length + columns.length + deaths.length > 0) {
-      this.#published.publish({ add: segments, deaths, columns })
+    if (segments.length + columns.length + deletions.length > 0) {
+      this.#published.publish({ add: segments, deletions, columns })
     }
   }
 
-  /** Vectors that came later than their text: written where the chunk lies. */
+  /** Late vectors are written to the chunk's existing segment. */
   #setVectors(unit: DocumentUnit): void {
     if (unit.origin === null) return
     const segment = unit.origin.segment as WriterSegment

@@ -4,12 +4,12 @@ import { type DurableFile, type SegmentRow, vectorId } from '../file/durable-fil
 import type { FilterClass, FilterClasses } from '../format/filter-classes.ts'
 import { type MergeSource, mergeSegments } from '../format/merge-segments.ts'
 import type { TermScratch } from '../format/segment-builder.ts'
-import { openImage } from '../format/segment-image.ts'
-import type { Profile } from '../memory/published-list.ts'
+import { openSegmentData } from '../format/segment-data.ts'
 import { noteSegment, type TermDictionary } from '../memory/term-dictionary.ts'
-import { checkImage } from './load-sealed.ts'
+import type { Profile } from '../memory/thread-messages.ts'
+import { checkSegmentData } from './load-sealed.ts'
 import { LoadingTogether } from './load-together.ts'
-import { type Death, hasRow, type PublishedSegments, type WriterSegment } from './published-segments.ts'
+import { type Deletion, hasRow, type PublishedSegments, type WriterSegment } from './published-segments.ts'
 import type { PlacedSegment } from './segment-rooms.ts'
 import type { WriterOptions } from './writer-calls.ts'
 
@@ -23,7 +23,7 @@ export interface LoadTarget {
   readonly options: Pick<WriterOptions, 'segmentChunks' | 'helpers' | 'helpFromBytes' | 'startHelper'>
 }
 
-/** Fills an empty index from its file and publishes it. Throws `DamagedFile` when anything does not add up. */
+/** Fills an empty index from its file and publishes it. Throws `DamagedFile` for any inconsistency. */
 export function loadIndex(file: DurableFile, target: LoadTarget): void {
   const { dictionary, classes, profiles, published, rows } = target
   for (const filterClass of file.readJson<FilterClass>('class')) classes.addClass(filterClass)
@@ -56,27 +56,30 @@ export function loadIndex(file: DurableFile, target: LoadTarget): void {
     loadLateVectors(file, segments, dead, target)
   } catch (error) {
     const places = segments.length === 0 ? placed : segments.map(({ place }) => place)
-    // Of those that are not there yet `forEach` sees nothing.
+    // `forEach` skips entries that are not set yet.
     places.forEach((place) => {
       published.release(place)
     })
     throw error
   }
-  published.publish({ add: segments, deaths: dead.size === 0 ? [] : segments.flatMap((one) => deathsIn(one, dead)) })
+  published.publish({
+    add: segments,
+    deletions: dead.size === 0 ? [] : segments.flatMap((one) => deletionsIn(one, dead)),
+  })
 }
 
 function bytesIn(rows: readonly SegmentRow[]): number {
   return rows.flatMap(({ image, columns }) => [image, ...columns]).reduce((sum, { bytes }) => sum + bytes, 0)
 }
 
-function deathsIn(segment: WriterSegment, dead: ReadonlySet<number>): Death[] {
+function deletionsIn(segment: WriterSegment, dead: ReadonlySet<number>): Deletion[] {
   const { documents, documentFirstChunk, chunkKey } = segment.image
   return Array.from({ length: documents }, (_, document) => ({ segment, document })).filter(({ document }) =>
     dead.has(chunkKey[documentFirstChunk[document]!]!),
   )
 }
 
-/** What a crash left between writing pieces and naming them. */
+/** Blobs that a crash left between writing the pieces and naming them. */
 function removeOrphans(file: DurableFile, rows: ReadonlyMap<number, SegmentRow>): void {
   const named = new Set(
     [...rows.values()].flatMap((row) => [row.image.blob, ...row.columns.map((column) => column.blob)]),
@@ -88,7 +91,7 @@ function removeOrphans(file: DurableFile, rows: ReadonlyMap<number, SegmentRow>)
   })
 }
 
-/** Adds the batches since the last seal, each a row of its own, as few segments as they fit into. */
+/** Adds the batches since the last seal, a row for each, as the smallest possible number of segments. */
 function loadSmall(
   file: DurableFile,
   rows: readonly SegmentRow[],
@@ -104,7 +107,7 @@ function loadSmall(
     if (sources.length === 0) return
     const { image } = mergeSegments(sources, target.scratch)
     const segment = target.published.place(image, [], false, sourceRows)
-    for (const source of sources) segment.deadKeys.push(...source.image.chunkKey.filter((key) => dead.has(key)))
+    for (const source of sources) segment.deletedKeys.push(...source.image.chunkKey.filter((key) => dead.has(key)))
     segments.push(segment)
     sources = []
     sourceRows = []
@@ -114,8 +117,8 @@ function loadSmall(
   for (const row of rows) {
     const raw = new Uint8Array(row.image.bytes)
     blobs.read(row.image, raw)
-    const image = openImage(raw)
-    checkImage(image, dictionary.size, classes.list.length)
+    const image = openSegmentData(raw)
+    checkSegmentData(image, dictionary.size, classes.list.length)
     noteSegment(image, dictionary.shapes.roles)
     if (chunks + image.chunks > target.options.segmentChunks) flush()
     chunks += image.chunks

@@ -2,13 +2,13 @@ import { BlobReader } from '../file/blob-reader.ts'
 import { DamagedFile } from '../file/damage.ts'
 import type { SegmentRow } from '../file/durable-file.ts'
 import type { MergedColumn } from '../format/merge-segments.ts'
-import { openImage, type SegmentImage } from '../format/segment-image.ts'
+import { openSegmentData, type SegmentData } from '../format/segment-data.ts'
 import { bytesOf } from '../memory/arena.ts'
 import { noteSegment } from '../memory/term-dictionary.ts'
 import type { PlacedSegment, SegmentRooms } from './segment-rooms.ts'
 
-/** Throws `DamagedFile` for an image that names a term or a class beyond those that there are. */
-export function checkImage(image: SegmentImage, terms: number, classes: number): void {
+/** Throws `DamagedFile` if the segment data names an unknown term or class. */
+export function checkSegmentData(image: SegmentData, terms: number, classes: number): void {
   if (image.terms > 0 && image.term[image.terms - 1]! >= terms) throw new DamagedFile('unknown term')
   for (const values of [image.documentAuthor, image.topics, image.tags, image.classifications]) {
     if (!areBelow(values, terms)) throw new DamagedFile('unknown value')
@@ -21,16 +21,16 @@ function areBelow(numbers: Uint32Array<ArrayBufferLike>, limit: number): boolean
   return true
 }
 
-/** Brings sealed segments from the file into memory. Several threads may, each with a loader and rooms of its own. */
+/** Loads sealed segments from the file into memory. Several threads may do so, each with its own loader and rooms. */
 export class SealedLoader implements Disposable {
   readonly #roles: Uint8Array
   readonly #blobs: BlobReader
   readonly #rooms: SegmentRooms
   readonly #classes: number
-  /** One for all columns: memory that is new has to be made by the system first, which takes about as long as to read them. */
+  /** One buffer for all columns: the system has to zero new memory, which takes about as long as reading them. */
   readonly #raw: Uint8Array<ArrayBuffer>
 
-  /** `roles` has one for each term, and is added to (`term-shapes.ts`). */
+  /** `roles` has an entry for each term and is updated (`term-shapes.ts`). */
   constructor(path: string, rows: readonly SegmentRow[], rooms: SegmentRooms, roles: Uint8Array, classes: number) {
     this.#roles = roles
     this.#blobs = new BlobReader(path)
@@ -45,8 +45,8 @@ export class SealedLoader implements Disposable {
     try {
       const bytes = bytesOf(rooms.arena.memories, room.image)
       this.#blobs.read(row.image, bytes)
-      const image = openImage(bytes)
-      checkImage(image, this.#roles.length, this.#classes)
+      const image = openSegmentData(bytes)
+      checkSegmentData(image, this.#roles.length, this.#classes)
       if (image.chunks !== row.chunks) throw new DamagedFile('chunks do not add up')
       noteSegment(image, this.#roles)
     } catch (error) {
@@ -57,12 +57,12 @@ export class SealedLoader implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    // At once: a thread that has loaded its index has no reason to collect garbage, and would keep it.
+    // Released at once: a thread that has loaded its index has no reason to collect garbage, and would keep the memory.
     this.#raw.buffer.transfer(0)
     this.#blobs[Symbol.dispose]()
   }
 
-  /** One after the other, in the same memory. */
+  /** Loads one column after the other, in the same buffer. */
   *#readColumns(row: SegmentRow): Generator<MergedColumn> {
     for (const { profile, dimensions, ...blob } of row.columns) {
       const own = this.#raw.subarray(0, blob.bytes)

@@ -31,7 +31,7 @@ async function filled(name: string): Promise<string> {
   return path
 }
 
-/** What a start does before segments are loaded. */
+/** The work of a start before segments are loaded. */
 function begin(path: string): { dictionary: TermDictionary; rows: SegmentRow[]; classes: number } {
   const file = new DurableFile(path, '')
   const dictionary = new TermDictionary()
@@ -42,7 +42,7 @@ function begin(path: string): { dictionary: TermDictionary; rows: SegmentRow[]; 
   return { dictionary, rows, classes }
 }
 
-/** Does all of its work before the writer begins with its own. */
+/** Does all of its work before the writer begins its own. */
 function helpAtOnce(order: LoadOrder): void {
   new Int32Array(order.state).fill(1)
   helpToLoad(order)

@@ -6,11 +6,13 @@ import { SealedLoader } from './load-sealed.ts'
 import { type PlacedSegment, SegmentRooms, shifted } from './segment-rooms.ts'
 
 /**
- * Loading is checksums and copies, so threads share it: the writer's, and helpers that are there for nothing else. Each takes
- * the next segment that none has taken, and puts it into memories of its own, which the writer takes over in the end.
+ * Loading means checksums and copies, so threads share it: the writer's thread, and helpers that only exist for it.
+ * Each takes the next segment that no thread has taken, and loads it into its own memories, which the writer takes over
+ * in the end.
  *
- * A helper is started before the terms are read, and begins when they are there: idle, ready, begun, ended. What it has not
- * brought, because it came too late, found damage or died, the writer loads by itself, and meets the trouble there.
+ * A helper is started before the terms are read, and begins when they are loaded. Its states are idle, ready, begun,
+ * ended. Segments that it does not deliver, because it came too late, found damage or ended, are loaded by the writer,
+ * which then meets the same fault.
  */
 const idle = 0
 const ready = 1
@@ -18,10 +20,10 @@ const begun = 2
 const ended = 3
 const unneeded = 4
 
-/** A segment takes a fraction of a second: who has one for this long died with it. */
+/** A segment takes a fraction of a second: a thread that holds one for this long has ended. */
 const silenceMaxMs = 60_000
 
-/** What a helper is started with. */
+/** The data that a helper is started with. */
 export interface LoadOrder {
   readonly path: string
   readonly dictionary: DictionaryBuffers
@@ -29,19 +31,19 @@ export interface LoadOrder {
   readonly rows: readonly SegmentRow[]
   /** One number: how many rows are taken. */
   readonly taken: SharedArrayBuffer
-  /** One number: how far this helper is. */
+  /** One number: the state of this helper. */
   readonly state: SharedArrayBuffer
   readonly port: MessagePort
 }
 
-/** What it sends back: rows by their numbers. */
+/** The result of a helper: rows by their numbers. */
 interface LoadedPart {
   readonly segments: readonly (readonly [number, PlacedSegment])[]
   readonly arena: ArenaParts
   readonly roles: Uint8Array
 }
 
-/** In the helper's thread. */
+/** Runs in the helper's thread. */
 export function helpToLoad({ path, dictionary: buffers, classes, rows, taken, state, port }: LoadOrder): void {
   const states = new Int32Array(state)
   Atomics.wait(states, 0, idle)
@@ -54,7 +56,7 @@ export function helpToLoad({ path, dictionary: buffers, classes, rows, taken, st
       using loader = new SealedLoader(path, rows, rooms, roles, classes)
       for (const number of untaken(rows, taken)) segments.push([number, loader.load(rows[number]!)])
     } catch {
-      // The writer will load that row, and say what is wrong with it.
+      // The writer will load that row, and report the fault.
     }
     port.postMessage({ segments, arena: rooms.arena.parts, roles } satisfies LoadedPart)
     Atomics.store(states, 0, ended)
@@ -63,7 +65,7 @@ export function helpToLoad({ path, dictionary: buffers, classes, rows, taken, st
   port.close()
 }
 
-/** The numbers of rows that are taken here. */
+/** Takes the next rows and yields their numbers. */
 function* untaken(rows: readonly SegmentRow[], taken: SharedArrayBuffer): Generator<number> {
   const count = new Int32Array(taken)
   for (;;) {
@@ -78,7 +80,7 @@ interface Helper {
   readonly port: MessagePort
 }
 
-/** In the writer's thread. */
+/** Runs in the writer's thread. */
 export class LoadingTogether implements Disposable {
   readonly #order: Omit<LoadOrder, 'state' | 'port'>
   readonly #helpers: Helper[] = []
@@ -94,7 +96,10 @@ export class LoadingTogether implements Disposable {
     start({ ...this.#order, state: states.buffer, port: port2 })
   }
 
-  /** All rows, in their order; the terms must be there. The caller gives back the memory of those it got when it throws. */
+  /**
+   * Loads all rows, in their order; the terms must be loaded. If it throws, the caller releases the memory of the rows
+   * it got.
+   */
   load(dictionary: TermDictionary, rooms: SegmentRooms, placed: PlacedSegment[]): void {
     const { path, rows, classes, taken } = this.#order
     const roles = new Uint8Array(dictionary.size)
@@ -115,7 +120,7 @@ export class LoadingTogether implements Disposable {
     dictionary.addRoles(roles)
   }
 
-  /** Helpers that have not begun need not; where loading failed, others take no more rows. */
+  /** Helpers that have not begun are not needed any more; after a failure, the others take no more rows. */
   [Symbol.dispose](): void {
     Atomics.store(new Int32Array(this.#order.taken), 0, this.#order.rows.length)
     for (const { states, port } of this.#helpers) {
@@ -126,7 +131,7 @@ export class LoadingTogether implements Disposable {
   }
 }
 
-/** Waits for what a helper has begun. */
+/** Waits for the work that a helper has begun. */
 function partOf({ states, port }: Helper): LoadedPart | null {
   Atomics.compareExchange(states, 0, ready, unneeded)
   if (Atomics.load(states, 0) === unneeded) return null

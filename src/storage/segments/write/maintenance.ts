@@ -7,27 +7,27 @@ import {
   removedChunk,
 } from '../format/merge-segments.ts'
 import type { TermScratch } from '../format/segment-builder.ts'
-import { openImage } from '../format/segment-image.ts'
+import { openSegmentData } from '../format/segment-data.ts'
 import { columnLayout, withEveryRow } from '../format/vector-column.ts'
 import type { Control } from '../memory/control.ts'
-import type { Profile } from '../memory/published-list.ts'
-import { type ColumnPlace, columnsOf, markDead, neverDied } from '../memory/segment.ts'
+import { type ColumnPlace, columnsOf, markDeleted, neverDeleted } from '../memory/segment.ts'
+import type { Profile } from '../memory/thread-messages.ts'
 import { chooseMerge, joinedYoungest } from './merge-policy.ts'
 import { hasRow, type PublishedSegments, type WriterSegment } from './published-segments.ts'
 import type { MergeDone, WriterOptions } from './writer-calls.ts'
 
-/** Batches that are kept as rows of their own before they are sealed, however few chunks they hold. */
+/** The number of batches that are kept as rows of their own before they are sealed, regardless of their chunks. */
 const smallRowsMax = 2048
-/** Late vectors that make it worth writing a segment's columns again. */
+/** Late vectors that make it worth rewriting a segment's columns. */
 const lateLeast = 1024
 const lateShare = 0.25
 
 interface RunningMerge {
   readonly sources: readonly WriterSegment[]
-  /** Dead chunks that the merge drops, and vectors that it carries. */
-  readonly deadKeys: readonly number[]
+  /** Deleted chunks that the merge drops, and late vectors that it includes. */
+  readonly deletedKeys: readonly number[]
   readonly late: readonly number[]
-  /** Vectors set while the merge ran. */
+  /** Vectors that were set during the merge. */
   readonly touched: { segment: WriterSegment; chunk: number; profile: Profile }[]
 }
 
@@ -44,20 +44,20 @@ interface MaintenanceParts {
 }
 
 /**
- * Keeps the segments few and the file in step, one short step at a time between batches.
+ * Keeps the number of segments small and the file up to date, one short step at a time between batches:
  *
  *   batch -> small segment (memory), one row (file)
  *   small + small -> small, in memory only, so that a search visits a handful
  *   all small, from `sealChunks` on -> one sealed segment, and one row instead of many
  *   several sealed -> one larger, made by the merge thread; visible when it is ready, in the file some steps later
  *
- * Chunks keep their keys through all of this, so a death recorded by key holds for the old rows and for the new one,
- * whichever of them a crash leaves in the file.
+ * Chunks keep their keys throughout, so a deletion recorded by key applies to the old rows and to the new one,
+ * whichever of them the file has after a crash.
  */
 export class Maintenance {
   readonly #parts: MaintenanceParts
   #merge: RunningMerge | null = null
-  /** What brings the file up to what is in memory already, and how far that is. */
+  /** The writes that bring the file up to date with the memory, and their progress. */
   #pending: ((file: DurableFile) => Generator<void>) | null = null
   #writing: Generator<void> | null = null
 
@@ -83,7 +83,7 @@ export class Maintenance {
     if (this.#merge?.sources.includes(segment)) this.#merge.touched.push({ segment, chunk, profile })
   }
 
-  /** Does one thing; false when nothing is left to do now. */
+  /** Runs one step; returns false if there is nothing to do now. */
   step(file: DurableFile): boolean {
     this.#parts.published.reclaim()
     if (this.#sealIfDue(file) || this.#joinSmall()) return true
@@ -96,7 +96,7 @@ export class Maintenance {
     return this.#pending !== null
   }
 
-  /** One step of what is to be written. A step that fails (a full disk) makes it begin anew the next time. */
+  /** Runs one step of the pending writes. If a step fails (a full disk) the writes start again from the beginning. */
   #write(file: DurableFile): void {
     try {
       this.#writing ??= this.#pending!(file)
@@ -109,7 +109,7 @@ export class Maintenance {
     }
   }
 
-  /** All that can be done without the merge thread. */
+  /** Does everything that does not need the merge thread. */
   finish(file: DurableFile): void {
     const drain = () => {
       while (this.#pending !== null) this.#write(file)
@@ -123,12 +123,12 @@ export class Maintenance {
     }
   }
 
-  /** What is gathered in memory becomes segments of the file, without its dead. */
+  /** Writes the small segments in memory to the file as sealed segments, without deleted chunks. */
   seal(file: DurableFile): void {
     if (this.#small.length > 0) this.#seal(file)
   }
 
-  /** The merge thread writes the segment again without its dead. Only while nothing else is under way. */
+  /** The merge thread rewrites the segment without its deleted chunks. Only while nothing else is in progress. */
   rewrite(segment: WriterSegment): void {
     this.#merging([segment])
   }
@@ -164,7 +164,7 @@ export class Maintenance {
     const merged = mergeSegments(group.map(asSource), scratch)
     const anyLeft = group.some((segment) => segment.aliveChunks > 0)
     const row = anyLeft ? newRow(file, merged.image, merged.columns) : null
-    // The memory first: once the file has the new row, nothing may fail.
+    // The memory first: nothing may fail once the file has the new row.
     const add = row === null ? [] : [published.place(merged.image, merged.columns, true, [row.id])]
     const replaced = group.flatMap((segment) => segment.rows)
     try {
@@ -175,7 +175,7 @@ export class Maintenance {
           file.putJson('segment', row.id, row)
         }
         for (const id of replaced) removeRow(file, rows.get(id)!)
-        for (const { deadKeys, late } of group) removeNumbers(file, deadKeys, late)
+        for (const { deletedKeys, late } of group) removeNumbers(file, deletedKeys, late)
       })
     } catch (error) {
       for (const { place } of add) published.release(place)
@@ -200,7 +200,7 @@ export class Maintenance {
     const rows = sources.flatMap((source) => source.rows)
     const segment = published.place(merged.image, merged.columns, false, rows)
     segment.late = sources.flatMap((source) => source.late)
-    segment.deadKeys = sources.flatMap((source) => source.deadKeys)
+    segment.deletedKeys = sources.flatMap((source) => source.deletedKeys)
     published.publish({ add: [segment], remove: sources })
     return true
   }
@@ -220,7 +220,7 @@ export class Maintenance {
       segmentChunks: options.segmentChunks,
       memoryBytes: options.mergeMemoryBytes,
       fanIn: options.mergeFanIn,
-      deadLeast: Math.max(1, options.sealChunks >>> 3),
+      deletedLeast: Math.max(1, options.sealChunks >>> 3),
     }
     const sources = chooseMerge(candidates, limits).map(({ segment }) => segment)
     if (sources.length > 0) this.#merging(sources)
@@ -235,17 +235,17 @@ export class Maintenance {
     })
     this.#merge = {
       sources,
-      deadKeys: sources.flatMap((segment) => segment.deadKeys),
+      deletedKeys: sources.flatMap((segment) => segment.deletedKeys),
       late: sources.flatMap((segment) => segment.late),
       touched: [],
     }
     for (const source of sources) {
-      source.deadKeys = []
+      source.deletedKeys = []
       source.late = []
     }
   }
 
-  /** The merge thread is done: the new segment takes the place of its sources in memory, the file follows. */
+  /** The merge thread is done: the new segment replaces its sources in memory, and then in the file. */
   install({ merged, reason }: MergeDone): void {
     const merge = this.#merge
     if (merge === null) return
@@ -255,8 +255,8 @@ export class Maintenance {
       if (merged === null) throw new Error(`merge failed: ${reason}`)
       segment = this.#placeMerged(merge, merged)
     } catch (error) {
-      // The sources stay as they are. Nothing is lost, and the next choice may go better.
-      merge.sources[0]!.deadKeys.push(...merge.deadKeys)
+      // The sources stay as they are. Nothing is lost, and the next choice may succeed.
+      merge.sources[0]!.deletedKeys.push(...merge.deletedKeys)
       merge.sources[0]!.late.push(...merge.late)
       throw error
     }
@@ -268,7 +268,7 @@ export class Maintenance {
     const { published } = this.#parts
     const segment = published.place(image, columns, true, [])
     segment.durable = false
-    for (const [i, source] of merge.sources.entries()) this.#carryDeaths(source, moved[i]!, segment)
+    for (const [i, source] of merge.sources.entries()) this.#carryDeletions(source, moved[i]!, segment)
     try {
       for (const { segment: source, chunk, profile } of merge.touched) {
         const to = moved[merge.sources.indexOf(source)]![chunk]!
@@ -280,18 +280,18 @@ export class Maintenance {
       published.release(segment.place)
       throw error
     }
-    segment.deadKeys = merge.sources.flatMap((source) => source.deadKeys)
+    segment.deletedKeys = merge.sources.flatMap((source) => source.deletedKeys)
     segment.late = merge.sources.flatMap((source) => source.late)
     return segment
   }
 
-  /** Chunks that died while they were merged. */
-  #carryDeaths(source: WriterSegment, moved: Uint32Array, segment: WriterSegment): void {
+  /** Applies deletions that were made during the merge. */
+  #carryDeletions(source: WriterSegment, moved: Uint32Array, segment: WriterSegment): void {
     for (let document = 0; document < source.image.documents; document++) {
       const from = source.image.documentFirstChunk[document]!
       const to = source.image.documentFirstChunk[document + 1]!
-      if (source.died[from] === neverDied || moved[from] === removedChunk) continue
-      for (let chunk = from; chunk < to; chunk++) markDead(segment, moved[chunk]!, source.died[from]!)
+      if (source.deletedAt[from] === neverDeleted || moved[from] === removedChunk) continue
+      for (let chunk = from; chunk < to; chunk++) markDeleted(segment, moved[chunk]!, source.deletedAt[from]!)
       segment.aliveChunks -= to - from
       segment.aliveDocuments -= 1
     }
@@ -311,7 +311,7 @@ export class Maintenance {
     file.transaction(() => {
       file.putJson('segment', row.id, row)
       for (const { id } of replaced) file.remove('segment', id)
-      removeNumbers(file, merge.deadKeys, merge.late)
+      removeNumbers(file, merge.deletedKeys, merge.late)
     })
     for (const { id } of replaced) rows.delete(id)
     rows.set(row.id, row)
@@ -320,7 +320,7 @@ export class Maintenance {
     yield* this.#removeReplaced(file, replaced.flatMap(blobNumbers))
   }
 
-  /** What is done is not begun anew: a step that fails here leaves only the rest of this to do. */
+  /** Completed steps are not repeated: if a step fails here, only the rest remains to be done. */
   #removeReplaced(file: DurableFile, blobs: readonly number[]): Generator<void> {
     this.#pending = (open) => removeInSteps(open, blobs)
     return this.#pending(file)
@@ -334,7 +334,7 @@ export class Maintenance {
     if (due !== undefined) this.#pending = (file) => this.#rewriteColumns(file, due)
   }
 
-  /** Vectors set since stay late: the copy is taken, and those that it holds are counted, in one go. */
+  /** Vectors that are set later stay late: copying the column and counting its vectors is one step. */
   *#rewriteColumns(file: DurableFile, segment: WriterSegment): Generator<void> {
     const { rows } = this.#parts
     const copied = segment.late.length
@@ -361,12 +361,16 @@ export class Maintenance {
   }
 }
 
-/** What a merge takes for a column: it makes them with a row for every chunk. */
+/** The memory that a merge needs for a column: it makes them with a row for every chunk. */
 const mergedBytes = ({ image }: WriterSegment, { dimensions }: ColumnPlace): number =>
   columnLayout(image.chunks, dimensions).total
 
 function asSource(segment: WriterSegment): MergeSource {
-  return { image: segment.image, isAlive: (chunk) => segment.died[chunk] === neverDied, columns: columnsOf(segment) }
+  return {
+    image: segment.image,
+    isAlive: (chunk) => segment.deletedAt[chunk] === neverDeleted,
+    columns: columnsOf(segment),
+  }
 }
 
 function columnRows(file: DurableFile, columns: readonly MergedColumn[]): SegmentRow['columns'] {
@@ -382,7 +386,7 @@ function newRow(file: DurableFile, image: Uint8Array, columns: readonly MergedCo
   return {
     id: file.state.nextSegment++,
     sealed: true,
-    chunks: openImage(image).chunks,
+    chunks: openSegmentData(image).chunks,
     image: { blob: file.newBlob(), bytes: image.length },
     columns: columnRows(file, columns),
   }
@@ -404,8 +408,8 @@ function removeRow(file: DurableFile, row: SegmentRow): void {
   for (const blob of blobNumbers(row)) file.removeBlob(blob)
 }
 
-function removeNumbers(file: DurableFile, deadKeys: readonly number[], late: readonly number[]): void {
-  for (const key of deadKeys) file.removeNumber('death', key)
+function removeNumbers(file: DurableFile, deletedKeys: readonly number[], late: readonly number[]): void {
+  for (const key of deletedKeys) file.removeNumber('death', key)
   for (const id of late) file.removeNumber('late_vector', id)
 }
 

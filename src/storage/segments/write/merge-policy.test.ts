@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { chooseMerge, joinedYoungest } from './merge-policy.ts'
 
-const limits = { segmentChunks: 1000, memoryBytes: 1000, fanIn: 4, deadLeast: 10 }
+const limits = { segmentChunks: 1000, memoryBytes: 1000, fanIn: 4, deletedLeast: 10 }
 const of = (aliveChunks: number, dead = 0, bytes = 1) => ({ chunks: aliveChunks + dead, aliveChunks, bytes })
 
 test('small segments wait until enough of them are there', () => {

@@ -1,9 +1,9 @@
 /**
- * Which sealed segments to put together next.
+ * Chooses which sealed segments to merge next.
  *
- * Small ones are gathered until `fanIn` of them wait, then as many as fit are merged, smallest first; a segment past
- * half the largest size is left alone. A segment of which a quarter is dead is written again, with whatever small ones
- * fit beside it. What fits is bounded by chunks and by bytes, so a merge never takes more than its memory budget.
+ * Small segments are collected until `fanIn` of them wait, then as many as fit are merged, smallest first; a segment
+ * above half the largest size is left alone. A segment of which a quarter is deleted is rewritten, together with small
+ * ones that fit. The sum is limited by chunks and by bytes, so a merge never exceeds its memory budget.
  */
 export interface MergeCandidate {
   readonly chunks: number
@@ -15,17 +15,17 @@ export interface MergeLimits {
   readonly segmentChunks: number
   readonly memoryBytes: number
   readonly fanIn: number
-  /** Fewer dead chunks than this are no reason to write a segment again. */
-  readonly deadLeast: number
+  /** A segment with fewer deleted chunks than this is not rewritten. */
+  readonly deletedLeast: number
 }
 
-const deadShare = 0.25
+const deletedShare = 0.25
 
-/** Empty when nothing is worth it. */
+/** Empty if no merge is worth it. */
 export function chooseMerge<T extends MergeCandidate>(segments: readonly T[], limits: MergeLimits): T[] {
   const worn = segments.find(
     ({ chunks, aliveChunks }) =>
-      chunks - aliveChunks >= Math.max(limits.deadLeast, chunks * deadShare) || (aliveChunks === 0 && chunks > 0),
+      chunks - aliveChunks >= Math.max(limits.deletedLeast, chunks * deletedShare) || (aliveChunks === 0 && chunks > 0),
   )
   const small = segments
     .filter((segment) => segment !== worn && segment.aliveChunks * 2 <= limits.segmentChunks)
@@ -43,15 +43,14 @@ export function chooseMerge<T extends MergeCandidate>(segments: readonly T[], li
   return worn === undefined && chosen.length < 2 ? [] : chosen
 }
 
-/** Small segments that a search should have to visit at most. */
+/** The number of small segments that a search should visit at most. */
 const smallSegmentsMax = 12
 
 /**
- * How many of the youngest segments of new text to put together, given the chunks of each, the oldest first; 0 when none. Three
- * at least, and each no larger than all that is younger (or twice the youngest): every chunk is written a logarithmic number
- * of times. Of batches of 64, a chunk is written 3.7 times until it is sealed, and 3.1 segments wait; two at once were 6.6 and
- * 2.4, more than a third of what the writer did. What is an eighth of what is sealed together, as are batches of
- * an import, waits for that.
+ * How many of the youngest segments of new text to merge, given the chunks of each, the oldest first; 0 for none. At
+ * least three, and each no larger than all younger ones together (or twice the youngest): every chunk is then written a
+ * logarithmic number of times. Segments of an eighth of `sealChunks` and more, as batches of an import are, wait to be
+ * sealed.
  */
 export function joinedYoungest(sizes: readonly number[], chunksMax: number, sealChunks: number): number {
   const youngest = sizes.at(-1) ?? 0

@@ -1,52 +1,52 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { FilterClasses } from '../format/filter-classes.ts'
 import type { MergedColumn } from '../format/merge-segments.ts'
-import { openImage, type SegmentImage } from '../format/segment-image.ts'
+import { openSegmentData, type SegmentData } from '../format/segment-data.ts'
 import { columnLayout } from '../format/vector-column.ts'
 import { type Arena, bytesOf } from '../memory/arena.ts'
 import type { Control } from '../memory/control.ts'
-import type { ListUpdate, Profile } from '../memory/published-list.ts'
 import {
   type ColumnPlace,
-  markDead,
+  markDeleted,
   openColumn,
   openSegment,
   type Segment,
   type SegmentPlace,
 } from '../memory/segment.ts'
 import type { TermDictionary } from '../memory/term-dictionary.ts'
+import type { ListUpdate, Profile } from '../memory/thread-messages.ts'
 import { type PlacedSegment, SegmentRooms } from './segment-rooms.ts'
 
-/** A segment as the writer keeps it. */
+/** A segment with the data of the writer. */
 export interface WriterSegment extends Segment {
   place: SegmentPlace
-  /** Sealed: one segment of the durable file. Small: put together in memory from the batches named by `rows`. */
+  /** Sealed: one segment of the durable file. Small: joined in memory from the batches that `rows` lists. */
   readonly sealed: boolean
-  /** Rows of the durable file that hold what this segment holds. */
+  /** Rows of the durable file with the content of this segment. */
   rows: number[]
   /** False while a merged segment is being written to the file; it takes part in no other merge meanwhile. */
   durable: boolean
-  /** Vectors set since the columns were written to the file, as the file's `late_vector` table has them. */
+  /** Vectors set since the columns were written to the file, as in the file's `late_vector` table. */
   late: number[]
-  /** Keys of dead chunks that `rows` still hold, as the file's `death` table has them. */
-  deadKeys: number[]
+  /** Keys of deleted chunks that `rows` still contain, as in the file's `death` table. */
+  deletedKeys: number[]
   aliveChunks: number
   aliveDocuments: number
 }
 
-/** Not yet part of its segment. */
+/** A column that does not belong to its segment yet. */
 export interface NewColumn {
   readonly segment: WriterSegment
   readonly place: ColumnPlace
 }
 
-/** Whether a vector of the chunk can be set where the segment's others are. */
+/** Whether the segment's column has a row for a vector of the chunk. */
 export function hasRow({ columns }: Segment, { number }: Profile, chunk: number): boolean {
   const open = columns.get(number)
   return open !== undefined && open.column.rowOf(chunk) >= 0
 }
 
-export interface Death {
+export interface Deletion {
   readonly segment: WriterSegment
   readonly document: number
 }
@@ -54,13 +54,13 @@ export interface Death {
 export interface ListChange {
   readonly add?: readonly WriterSegment[]
   readonly remove?: readonly WriterSegment[]
-  readonly deaths?: readonly Death[]
+  readonly deletions?: readonly Deletion[]
   readonly columns?: ListUpdate['columns']
 }
 
 /**
- * The writer's side of what readers see: the list of segments, their memory, and how many postings a term has in them.
- * Every change is sent as one update and published as one step.
+ * The writer's view of the state that readers see: the list of segments, their memory, and the number of postings of
+ * each term. Every change is sent as one update and published in one step.
  */
 export class PublishedSegments {
   list: WriterSegment[] = []
@@ -74,7 +74,7 @@ export class PublishedSegments {
   #sentMemories = 0
   #sentClasses = 0
   #nextId = 1
-  /** Counts the times the vectors' file was made anew. */
+  /** Incremented whenever the file of vectors is created anew. */
   fileEpoch = 0
 
   constructor(
@@ -95,7 +95,7 @@ export class PublishedSegments {
     return this.rooms.arena
   }
 
-  /** A reader that hears of every change from now on. Its first update is the whole list as it is published. */
+  /** Adds a reader that receives every change from now on. Its first update is the whole published list. */
   admit(reader: number, port: MessagePort): void {
     this.#readers.get(reader)?.close()
     this.#readers.set(reader, port)
@@ -114,7 +114,7 @@ export class PublishedSegments {
     port.postMessage(update)
   }
 
-  /** Those alive. */
+  /** The number of chunks that are not deleted. */
   get chunks(): number {
     return this.list.reduce((sum, segment) => sum + segment.aliveChunks, 0)
   }
@@ -123,14 +123,14 @@ export class PublishedSegments {
     return this.#control.generation
   }
 
-  /** Puts a segment into shared memory. Nobody sees it before it is published. */
+  /** Puts a segment into shared memory. It is invisible until it is published. */
   place(image: Uint8Array, columns: readonly MergedColumn[], sealed: boolean, rows: number[]): WriterSegment {
-    const room = this.rooms.reserve(image.length, openImage(image).chunks)
+    const room = this.rooms.reserve(image.length, openSegmentData(image).chunks)
     bytesOf(this.arena.memories, room.image).set(image)
     return this.adopt(this.rooms.complete(room, columns, sealed), sealed, rows)
   }
 
-  /** One of the list, as soon as it is published. */
+  /** Makes a placed segment part of the next published list. */
   adopt(placed: PlacedSegment, sealed: boolean, rows: number[]): WriterSegment {
     const place = { id: this.#nextId++, ...placed }
     const segment = openSegment(this.arena.memories, place)
@@ -141,17 +141,17 @@ export class PublishedSegments {
       rows,
       durable: true,
       late: [],
-      deadKeys: [],
+      deletedKeys: [],
       aliveChunks: segment.image.chunks,
       aliveDocuments: segment.image.documents,
     }
   }
 
-  /** Room for a vector of every chunk, in a segment that has none for one of them; with the vectors that it has. */
+  /** Reserves a column with room for a vector of every chunk, with the vectors that the segment has so far. */
   reserveColumn(segment: WriterSegment, profile: Profile): NewColumn {
     const { memories } = this.arena
     const { chunks } = segment.image
-    const block = this.rooms.allocateColumn(columnLayout(chunks, profile.dimensions))
+    const block = this.rooms.arena.allocate(columnLayout(chunks, profile.dimensions).total)
     bytesOf(memories, block).fill(0)
     const place = { profile: profile.number, dimensions: profile.dimensions, rows: null, block }
     const before = segment.columns.get(profile.number)
@@ -159,7 +159,7 @@ export class PublishedSegments {
     return { segment, place }
   }
 
-  /** It belongs to the segment from now on. Readers hear of it with the next update. */
+  /** Adds the column to its segment. Readers receive it with the next update. */
   attachColumn({ segment, place }: NewColumn): ListUpdate['columns'][number] {
     const before = segment.columns.get(place.profile)?.place
     const { columns, replaced } = segment.place
@@ -172,7 +172,7 @@ export class PublishedSegments {
     return { segment: segment.id, place }
   }
 
-  /** Gives back what was taken and never published. */
+  /** Releases memory that was reserved and never published. */
   release(place: PlacedSegment): void {
     this.rooms.release(place)
   }
@@ -182,15 +182,15 @@ export class PublishedSegments {
   }
 
   publish(change: ListChange): void {
-    const { add = [], remove = [], deaths = [], columns = [] } = change
+    const { add = [], remove = [], deletions = [], columns = [] } = change
     const version = this.#control.version + 1
     const removed = new Set(remove)
     this.list = [...this.list.filter((segment) => !removed.has(segment)), ...add]
     for (const { image } of add) this.#count(image, 1)
-    for (const { segment, document } of deaths) {
+    for (const { segment, document } of deletions) {
       const from = segment.image.documentFirstChunk[document]!
       const to = segment.image.documentFirstChunk[document + 1]!
-      for (let chunk = from; chunk < to; chunk++) segment.deadKeys.push(segment.image.chunkKey[chunk]!)
+      for (let chunk = from; chunk < to; chunk++) segment.deletedKeys.push(segment.image.chunkKey[chunk]!)
       segment.aliveChunks -= to - from
       segment.aliveDocuments -= 1
     }
@@ -209,21 +209,21 @@ export class PublishedSegments {
     for (const port of this.#readers.values()) port.postMessage(update)
     this.#sentClasses = this.#classes.list.length
     this.#control.publish({ version, chunks: this.chunks }, (generation) => {
-      for (const death of deaths) bury(death, generation)
+      for (const deletion of deletions) bury(deletion, generation)
     })
-    // Not before: a search of the list until now takes them for the most that there can be.
+    // Not earlier: a search of the previous list uses these counts as an upper bound.
     for (const { image } of remove) this.#count(image, -1)
     if (remove.length > 0) this.#retired.push({ version, places: remove.map((segment) => segment.place) })
     this.reclaim()
   }
 
-  /** Everything goes; only `clear` of the whole index does this. */
+  /** Removes everything; only `clear` of the whole index does this. */
   publishEmpty(): void {
     this.#sentClasses = 0
     this.publish({ remove: this.list })
   }
 
-  /** Frees the memory that no reader can still be in. */
+  /** Frees the memory that no reader can be using. */
   reclaim(): void {
     if (this.#retired.length === 0) return
     const oldest = this.#control.oldestPinned()
@@ -239,14 +239,14 @@ export class PublishedSegments {
     return fresh
   }
 
-  #count({ terms, term, postingStart }: SegmentImage, sign: 1 | -1): void {
+  #count({ terms, term, postingStart }: SegmentData, sign: 1 | -1): void {
     const { postings } = this.#dictionary
     for (let i = 0; i < terms; i++) postings[term[i]!]! += sign * (postingStart[i + 1]! - postingStart[i]!)
   }
 }
 
-function bury({ segment, document }: Death, generation: number): void {
+function bury({ segment, document }: Deletion, generation: number): void {
   const { documentFirstChunk } = segment.image
   const end = documentFirstChunk[document + 1]!
-  for (let chunk = documentFirstChunk[document]!; chunk < end; chunk++) markDead(segment, chunk, generation)
+  for (let chunk = documentFirstChunk[document]!; chunk < end; chunk++) markDeleted(segment, chunk, generation)
 }

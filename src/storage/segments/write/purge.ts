@@ -1,5 +1,5 @@
 import type { DurableFile } from '../file/durable-file.ts'
-import type { SegmentImage } from '../format/segment-image.ts'
+import type { SegmentData } from '../format/segment-data.ts'
 import type { TermDictionary } from '../memory/term-dictionary.ts'
 import type { Maintenance } from './maintenance.ts'
 import type { PublishedSegments, WriterSegment } from './published-segments.ts'
@@ -8,23 +8,23 @@ interface PurgeParts {
   readonly published: PublishedSegments
   readonly dictionary: TermDictionary
   readonly maintenance: Maintenance
-  /** Where the index stood when the purge was asked for. */
+  /** The position of the index when the purge was requested. */
   readonly position: number
 }
 
 /**
- * Rids memory and file of everything that was retired before, one short step at a time between batches, while searches
- * and batches go on:
+ * Removes all data that was retired before from memory and file, one short step at a time between batches, while
+ * searches and batches go on:
  *
- *   every segment with a dead chunk is written again without it, by the merge thread
- *   -> the texts of terms that no segment holds any more are overwritten
- *   -> the file keeps nothing of what was deleted from it, and its log is cut to nothing
+ *   every segment with a deleted chunk is rewritten without it, by the merge thread
+ *   -> the texts of terms that no segment contains any more are overwritten
+ *   -> the file keeps nothing of the deleted data, and its log is truncated
  *
- * What dies meanwhile is left to the next purge, so there is an end to it: no segment is written twice.
+ * Later deletions are left to the next purge, so the purge ends: no segment is written twice.
  */
 export class Purge {
   readonly #parts: PurgeParts
-  /** Segments that have to go; null before they are known. */
+  /** The segments to be rewritten; null before they are known. */
   #worn: Set<WriterSegment> | null = null
   #marking: UsedTerms | null = null
   #isDone = false
@@ -37,7 +37,9 @@ export class Purge {
     this.#parts = parts
   }
 
-  /** Called when there is nothing else to do. False while it waits for the merge thread, and when it is done. */
+  /**
+   * Called when there is nothing else to do. Returns false while it waits for the merge thread, and when it is done.
+   */
   step(file: DurableFile): boolean {
     const { published, maintenance, position } = this.#parts
     if (this.#isDone || maintenance.busy) return false
@@ -59,13 +61,13 @@ export class Purge {
     return false
   }
 
-  /** There is nothing left that it could be about. */
+  /** Ends the purge: the work is done, a later purge does the rest, or the index was cleared. */
   abandon(): void {
     this.#isDone = true
     this.#resolve()
   }
 
-  /** The file first: a crash between the two leaves texts in a memory that is gone. */
+  /** The file first: after a crash between the two, the texts are only in memory that is gone. */
   #forgetTerms(file: DurableFile, used: UsedTerms): void {
     const { dictionary } = this.#parts
     const gone = new Set(used.unused().filter((term) => !dictionary.isForgotten(term)))
@@ -87,7 +89,7 @@ export class Purge {
   }
 }
 
-/** Which terms and values some segment holds, looked at one segment after the other. Terms that are newer are. */
+/** Finds the terms and values that some segment contains, one segment at a time. Newer terms count as used. */
 class UsedTerms {
   readonly #used: Uint8Array
   readonly #marked = new Set<WriterSegment>()
@@ -96,7 +98,7 @@ class UsedTerms {
     this.#used = new Uint8Array(size)
   }
 
-  /** False when all have been looked at. */
+  /** Returns false when all segments have been read. */
   markNext(segments: readonly WriterSegment[]): boolean {
     const next = segments.find((segment) => !this.#marked.has(segment))
     if (next === undefined) return false
@@ -112,7 +114,7 @@ class UsedTerms {
   }
 }
 
-const held = ({ term, documentAuthor, topics, tags, classifications }: SegmentImage) => [
+const held = ({ term, documentAuthor, topics, tags, classifications }: SegmentData) => [
   term,
   documentAuthor,
   topics,

@@ -1,8 +1,8 @@
-import type { IndexHealth } from '../../../search/search-index.ts'
+import type { IndexHealth } from '../../../indexing/fed-index.ts'
 import type { DurableFile } from '../file/durable-file.ts'
-import { bytesByPurpose } from '../format/segment-image.ts'
-import type { Profile } from '../memory/published-list.ts'
+import { bytesByPurpose } from '../format/segment-data.ts'
 import type { TermDictionary } from '../memory/term-dictionary.ts'
+import type { Profile } from '../memory/thread-messages.ts'
 import type { PublishedSegments } from './published-segments.ts'
 
 export interface HealthParts {
@@ -16,7 +16,7 @@ export interface HealthParts {
 }
 
 export interface SegmentsHealth extends IndexHealth {
-  /** Chunks that are gone but still take memory until they are merged away. */
+  /** Deleted chunks that take memory until they are merged away. */
   readonly deletedChunks: number
   readonly terms: number
   readonly merging: boolean
@@ -45,7 +45,7 @@ export function reportHealth(parts: HealthParts): SegmentsHealth {
     memory.pairs += bytes.pairs
     memory.ids += bytes.ids
     memory.columns += bytes.columns
-    memory.deaths += segment.died.byteLength + segment.deathOrder.byteLength
+    memory.deaths += segment.deletedAt.byteLength + segment.deletionOrder.byteLength
     memory.wordOrder += segment.order.byteLength
     for (const [profile, { column }] of segment.columns) {
       memory.vectorBits += column.bits.byteLength
@@ -53,7 +53,7 @@ export function reportHealth(parts: HealthParts): SegmentsHealth {
       memory.vectorMarks += column.raw.byteLength - column.bits.byteLength - column.bytes.byteLength
       let present = 0
       for (let row = 0; row < column.layout.rows; row++) {
-        if (column.present[row] === 1 && segment.died[column.chunkOf(row)]! > published.generation) present++
+        if (column.present[row] === 1 && segment.deletedAt[column.chunkOf(row)]! > published.generation) present++
       }
       vectors.set(profile, (vectors.get(profile) ?? 0) + present)
     }
@@ -62,9 +62,9 @@ export function reportHealth(parts: HealthParts): SegmentsHealth {
   const memoryParts = {
     ...memory,
     dictionary: dictionary.bytes,
-    /** Replaced segments that a search may still be in, and rounding. */
+    /** Replaced segments that a search may still use, and rounding. */
     toBeFreed: Math.max(0, published.arena.usedBytes - known),
-    /** Freed, kept for the next segment. */
+    /** Freed, and kept for the next segment. */
     spare: published.arena.peakBytes - published.arena.usedBytes,
   }
   const held = list.reduce((chunks, segment) => chunks + segment.image.chunks, 0)
@@ -72,6 +72,7 @@ export function reportHealth(parts: HealthParts): SegmentsHealth {
     state: file === null ? 'needs_rebuild' : 'ready',
     reason: file === null ? parts.damage : '',
     searchable: file !== null,
+    takesWrites: true,
     position: file?.state.position ?? 0,
     purgedThrough: file?.state.purgedThrough ?? 0,
     documents: list.reduce((documents, segment) => documents + segment.aliveDocuments, 0),

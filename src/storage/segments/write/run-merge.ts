@@ -3,7 +3,7 @@ import type { TermScratch } from '../format/segment-builder.ts'
 import { columnsOf, openSegment } from '../memory/segment.ts'
 import type { MergeDone, MergeOrder } from './writer-calls.ts'
 
-/** What the merge thread does with an order: a new segment of what was alive when the order was given. */
+/** Runs in the merge thread: makes a new segment of the chunks that were not deleted when the order was given. */
 export function runMerge(
   { memories, sources, generation }: MergeOrder,
   scratch: TermScratch,
@@ -13,7 +13,7 @@ export function runMerge(
     const merged = mergeSegments(
       opened.map((segment) => ({
         image: segment.image,
-        isAlive: (chunk: number) => segment.died[chunk]! > generation,
+        isAlive: (chunk: number) => segment.deletedAt[chunk]! > generation,
         columns: columnsOf(segment),
       })),
       scratch,

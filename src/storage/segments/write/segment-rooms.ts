@@ -1,11 +1,11 @@
 import type { MergedColumn } from '../format/merge-segments.ts'
-import { openImage } from '../format/segment-image.ts'
-import { type ColumnLayout, columnLayout, fewWithVector, sparseLayout, VectorColumn } from '../format/vector-column.ts'
+import { openSegmentData } from '../format/segment-data.ts'
+import { columnLayout, fewWithVector, sparseLayout, VectorColumn } from '../format/vector-column.ts'
 import { Arena, type Block, bytesOf } from '../memory/arena.ts'
 import {
   type ColumnPlace,
-  deathBytes,
-  neverDied,
+  deletionBytes,
+  neverDeleted,
   openColumn,
   openSegment,
   type SegmentPlace,
@@ -13,13 +13,13 @@ import {
 import type { TermDictionary } from '../memory/term-dictionary.ts'
 import { writeWordOrder } from '../memory/word-order.ts'
 
-/** Where an image is, and beside it the deaths of its chunks: the kernel sees one arena at a time. */
-export type SegmentRoom = Pick<SegmentPlace, 'image' | 'died'>
+/** The location of segment data, and beside it the deletions of its chunks: the kernel sees one arena at a time. */
+export type SegmentRoom = Pick<SegmentPlace, 'image' | 'deletedAt'>
 
-/** Whole, and not yet one of the list. */
+/** Complete, and not in the list yet. */
 export type PlacedSegment = Omit<SegmentPlace, 'id'>
 
-/** Puts segments into shared memory. Nobody sees them before they are published. */
+/** Puts segments into shared memory. They are invisible until they are published. */
 export class SegmentRooms {
   readonly arena: Arena
   readonly #dictionary: TermDictionary
@@ -29,21 +29,23 @@ export class SegmentRooms {
     this.#dictionary = dictionary
   }
 
-  reserve(imageBytes: number, chunks: number): SegmentRoom {
-    const diedAt = Math.ceil(imageBytes / 64) * 64
-    const diedBytes = deathBytes(chunks)
-    const { arena, offset } = this.arena.allocate(diedAt + diedBytes)
+  reserve(dataBytes: number, chunks: number): SegmentRoom {
+    const deletedAtOffset = Math.ceil(dataBytes / 64) * 64
+    const deletedAtBytes = deletionBytes(chunks)
+    const { arena, offset } = this.arena.allocate(deletedAtOffset + deletedAtBytes)
     return {
-      image: { arena, offset, bytes: imageBytes },
-      died: { arena, offset: offset + diedAt, bytes: diedBytes },
+      image: { arena, offset, bytes: dataBytes },
+      deletedAt: { arena, offset: offset + deletedAtOffset, bytes: deletedAtBytes },
     }
   }
 
-  /** All else for an image that is in its room already; where there is no memory for it, the room goes too. */
+  /**
+   * Allocates the rest for segment data that is in its room already; if there is no memory, the room is released too.
+   */
   complete(room: SegmentRoom, columns: Iterable<MergedColumn>, sealed: boolean): PlacedSegment {
     const { memories } = this.arena
     const columnPlaces: ColumnPlace[] = []
-    const { terms, chunks } = openImage(bytesOf(memories, room.image))
+    const { terms, chunks } = openSegmentData(bytesOf(memories, room.image))
     let order: Block | undefined
     try {
       order = this.arena.allocate(terms * Uint32Array.BYTES_PER_ELEMENT)
@@ -54,20 +56,15 @@ export class SegmentRooms {
     }
     const placed = { ...room, order, columns: columnPlaces, replaced: [] }
     const segment = openSegment(memories, { id: 0, ...placed })
-    segment.died.fill(neverDied)
-    segment.died.fill(0, segment.image.chunks)
+    segment.deletedAt.fill(neverDeleted)
+    segment.deletedAt.fill(0, segment.image.chunks)
     writeWordOrder(segment.image.term, this.#dictionary, segment.order)
     return placed
   }
 
-  /** Rows of bytes are read here and there: one of 384 is 6 times 64 bytes of memory, and 7 where it begins among others. */
-  allocateColumn({ total, bytesAt }: ColumnLayout): Block {
-    return this.arena.allocate(total, bytesAt)
-  }
-
-  /** Gives back what was taken and never published, or what nobody can be in any more. */
-  release({ image, died, order, columns = [], replaced = [] }: SegmentRoom & Partial<SegmentPlace>): void {
-    const whole = { arena: image.arena, offset: image.offset, bytes: died.offset + died.bytes - image.offset }
+  /** Releases memory that was reserved and never published, or that no thread can be using any more. */
+  release({ image, deletedAt, order, columns = [], replaced = [] }: SegmentRoom & Partial<SegmentPlace>): void {
+    const whole = { arena: image.arena, offset: image.offset, bytes: deletedAt.offset + deletedAt.bytes - image.offset }
     const others = [...(order ? [order] : []), ...columns.map((column) => column.block), ...replaced]
     for (const block of [whole, ...others]) this.arena.free(block)
   }
@@ -77,11 +74,11 @@ export class SegmentRooms {
     const { memories } = this.arena
     const few = sealed ? fewWithVector(raw, chunks) : null
     if (few === null) {
-      const block = this.allocateColumn(columnLayout(chunks, dimensions))
+      const block = this.arena.allocate(columnLayout(chunks, dimensions).total)
       bytesOf(memories, block).set(raw)
       return { profile, dimensions, rows: null, block }
     }
-    const block = this.allocateColumn(sparseLayout(few.length, dimensions))
+    const block = this.arena.allocate(sparseLayout(few.length, dimensions).total)
     bytesOf(memories, block).fill(0)
     const place = { profile, dimensions, rows: few.length, block }
     const { column } = openColumn(memories, place, chunks)
@@ -91,12 +88,12 @@ export class SegmentRooms {
   }
 }
 
-/** The same in memories that have other numbers: `shift` more. */
+/** The same in memories whose numbers are higher by `shift`. */
 export function shifted(placed: PlacedSegment, shift: number): PlacedSegment {
   const moved = (block: Block): Block => ({ ...block, arena: block.arena + shift })
   return {
     image: moved(placed.image),
-    died: moved(placed.died),
+    deletedAt: moved(placed.deletedAt),
     order: moved(placed.order),
     columns: placed.columns.map((column) => ({ ...column, block: moved(column.block) })),
     replaced: placed.replaced.map(moved),

@@ -1,41 +1,45 @@
 import type { MessagePort } from 'node:worker_threads'
-import type { IndexBatch } from '../../../search/search-index.ts'
+import type { IndexBatch } from '../../../indexing/fed-index.ts'
 import type { MergedSegment } from '../format/merge-segments.ts'
-import type { SharedBuffers } from '../memory/published-list.ts'
 import type { SegmentPlace } from '../memory/segment.ts'
-import type { DoubtfulVectors } from '../memory/thread-news.ts'
+import type { DoubtfulVectors, SharedBuffers } from '../memory/thread-messages.ts'
 import type { LoadOrder } from './load-together.ts'
 
 export interface WriterOptions {
   readonly path: string
   readonly analysis: string
   readonly shared: SharedBuffers
-  /** Calls back `IndexWriter.merged` when it is done, however it ends. */
+  /** Must call `IndexWriter.merged` when it is done, whether it succeeded or failed. */
   readonly startMerge: (order: MergeOrder) => void
-  /** Starts a thread that helps to load the index. It may fail, or be late: what it does not do is done without it. */
+  /** Starts a thread that helps to load the index. It may fail or be late: the writer does the rest itself. */
   readonly startHelper: (order: LoadOrder) => void
   readonly helpers: number
-  /** Bytes of sealed segments in the file from which on others help to load them. */
+  /** From this many bytes of sealed segments in the file, helpers take part in loading. */
   readonly helpFromBytes: number
   readonly sealChunks: number
   readonly segmentChunks: number
   readonly mergeMemoryBytes: number
   readonly mergeFanIn: number
-  /** How much shared memory is taken from the system at once. */
+  /** The size of each shared memory that is allocated. */
   readonly arenaBytes?: number
   /** How long it waits for others that have the file locked. */
   readonly lockWaitMs?: number
 }
 
+export interface WriterThreadOptions extends Omit<WriterOptions, 'startMerge' | 'startHelper'> {
+  /** Another file that no other process may have open. */
+  readonly lockedToo: string | null
+}
+
 export type WriterCall =
   | { readonly call: 'apply'; readonly batch: IndexBatch }
-  /** A reader wants to hear of every change of the list, through `port`; answered when the whole list is sent. */
+  /** A reader subscribes to every change of the list, through `port`; answered when the whole list is sent. */
   | { readonly call: 'admit'; readonly reader: number; readonly port: MessagePort }
-  /** Vectors that a reader did not find whole. Answered with the damage that they are, empty for none. */
+  /** Vectors that a reader could not read. The answer is the damage that they show, empty for none. */
   | { readonly call: 'doubt'; readonly vectors: DoubtfulVectors }
   | { readonly call: 'health' | 'checkpoint' | 'clear' | 'purge' }
 
-/** What a merge thread is started with, and what it sends back. */
+/** The order that a merge thread is started with, and its result. */
 export interface MergeOrder {
   readonly memories: readonly WebAssembly.Memory[]
   readonly sources: readonly SegmentPlace[]
@@ -44,6 +48,6 @@ export interface MergeOrder {
 
 export interface MergeDone {
   readonly merged: MergedSegment | null
-  /** Why it failed, when it did. */
+  /** Why it failed; empty after a success. */
   readonly reason: string
 }

@@ -1,12 +1,12 @@
+import { sql } from 'kysely'
 import { dayExpression, scoreBucketExpression } from '../buckets.ts'
-import { sql } from '../kysely.ts'
 import type { Migration } from './migration.ts'
 
 /**
- * Documents with everything that was ever said of them, and the events of the change feed.
+ * Documents with everything that was ever said about them, and the events of the change feed.
  *
- * A document's first-ingest time is the time in its id, so "newest first, then id" is the order of `document_id` alone:
- * every index that serves a listing ends in it.
+ * A document's first-ingest time is part of its id, so "newest first, then id" is simply the order of `document_id`.
+ * Every index that serves a listing ends in this column.
  */
 export const content: Migration = {
   number: 2,
@@ -27,7 +27,7 @@ export const content: Migration = {
       .addColumn('published_at', 'bigint')
       .addColumn('observed_at', 'bigint', (column) => column.notNull())
       .addColumn('updated_at', 'bigint', (column) => column.notNull())
-      // What listings test stands before what can be long: a row is read from its start, as far as it must be.
+      // Columns that listings test come before columns that can be long, because a row is read from its start.
       .addColumn('external_author_id', 'text')
       .addColumn('score', 'bigint')
       .addColumn('title', 'text')
@@ -41,7 +41,7 @@ export const content: Migration = {
       .addColumn('current_version_id', 'text', (column) => column.notNull())
       .addColumn('version_count', 'integer', (column) => column.notNull())
       .addColumn('index_revision', 'bigint', (column) => column.notNull())
-      // What listings do not show stands last, however long it is.
+      // Columns that listings do not show come last, however long they are.
       .addColumn('metrics', 'text')
       .addColumn('facts', 'text')
       .addColumn('extra_payload', 'text')
@@ -62,7 +62,8 @@ export const content: Migration = {
       const index = db.schema.createIndex(name).on('document').columns(columns)
       await (name === 'document_by_identity' ? index.unique() : index).execute()
     }
-    // Ranges, by buckets (see buckets.ts). The score itself stands behind, to be told without the document.
+    // Indexes for ranges, by buckets (see buckets.ts). The score itself comes last, so that it can be read without the
+    // document.
     const bucketed = {
       document_by_score: scoreBucketExpression('score'),
       document_by_publication: dayExpression('published_at'),
@@ -103,7 +104,7 @@ export const content: Migration = {
       .execute()
     await db.schema.createIndex('snapshot_by_document').on('snapshot').columns(['document_id', 'snapshot_id']).execute()
 
-    // Facts are never overwritten: a new set is written beside the old, with the time it took effect.
+    // Facts are never overwritten: a new set is added, with the time from which it applies.
     await db.schema
       .createTable('fact_set')
       .addColumn('fact_set_id', 'text', (column) => column.primaryKey())
@@ -113,7 +114,7 @@ export const content: Migration = {
       .execute()
     await db.schema.createIndex('fact_set_by_document').on('fact_set').columns(['document_id', 'fact_set_id']).execute()
 
-    // Topics, tags and classification codes of the current state, one row a value.
+    // Topics, tags and classification codes of the current state, one row for each value.
     await dialect
       .storedByKey(
         db.schema
@@ -140,7 +141,7 @@ export const content: Migration = {
       .addColumn('ingested_at', 'bigint', (column) => column.notNull())
       .execute()
 
-    // One row: how far retention has removed events.
+    // One row: the position up to which retention has removed events.
     await db.schema
       .createTable('feed_state')
       .addColumn('one', 'smallint', (column) => column.primaryKey())

@@ -1,6 +1,6 @@
 import type { Migration } from './migration.ts'
 
-/** Chunks and their vectors: what the search index is made from, and what analysis computes on. */
+/** Chunks and their vectors. The search index is built from them, and analysis uses them. */
 export const indexing: Migration = {
   number: 3,
   name: 'indexing',

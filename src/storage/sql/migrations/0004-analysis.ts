@@ -1,6 +1,6 @@
 import type { Migration } from './migration.ts'
 
-/** Analysis runs with their artifacts, and subscriptions. The files of artifacts are elsewhere. */
+/** Analysis runs with their artifacts, and subscriptions. The artifact files are elsewhere. */
 export const analysis: Migration = {
   number: 4,
   name: 'analysis',

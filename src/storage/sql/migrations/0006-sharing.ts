@@ -1,6 +1,6 @@
 import type { Migration } from './migration.ts'
 
-/** What several processes that serve one store share of each other's state. */
+/** State that several processes of one store share. */
 export const sharing: Migration = {
   number: 6,
   name: 'sharing',

@@ -1,6 +1,6 @@
 import type { Migration } from './migration.ts'
 
-/** Chunks that need no vector, and those that get none; what a run of analysis was computed on. */
+/** Chunks that need no vector, chunks that cannot get one, and the input of an analysis run. */
 export const vectors: Migration = {
   number: 7,
   name: 'vectors',

@@ -1,9 +1,9 @@
 import type { Migration } from './migration.ts'
 
 /**
- * A key says of which kind its owner is, and what it may do itself where no owner says that: a further kind of
- * credential needs no column. The two columns with the owners of the first two kinds stay: older versions know no other,
- * and the database sees to it that these owners are there.
+ * A key records the kind of its owner and, if the owner does not define its rights, the rights themselves. So a new
+ * kind of credential needs no new column. The two columns for the first two kinds of owners stay: older versions know
+ * no others, and the database checks that these owners exist.
  */
 export const keyOwners: Migration = {
   number: 9,

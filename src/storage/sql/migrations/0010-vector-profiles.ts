@@ -1,8 +1,8 @@
 import type { Migration } from './migration.ts'
 
 /**
- * Vectors of several profiles, each for the languages that its model knows; and which chunks have the same text, so that
- * its vector is made once. Chunks from before have no hash: theirs are made as they were.
+ * Vectors of several profiles, each for the languages that its model supports. Chunks with the same text are recorded,
+ * so that its vector is made once. Older chunks have no hash, and their vectors are made one by one as before.
  */
 export const vectorProfiles: Migration = {
   number: 10,

@@ -1,8 +1,8 @@
 import type { Migration } from './migration.ts'
 
 /**
- * From here on the feed has events that only readers get who name their type. No table changes; but a process of an older
- * version would give them to everybody.
+ * From here on the feed has events that only readers get that name their type. No table changes, but a process of an
+ * older version would send these events to every reader.
  */
 export const namedEvents: Migration = {
   number: 11,

@@ -1,8 +1,8 @@
 import type { Migration } from './migration.ts'
 
 /**
- * Subscriptions start runs. A process of an older version executes these too, and leaves the checkpoint where it was: the
- * subscription takes such a run for one that failed, and starts another.
+ * Subscriptions start runs. A process of an older version can execute such a run, but does not move the checkpoint. The
+ * subscription then treats the run as failed and starts another.
  */
 export const subscriptionRuns: Migration = {
   number: 12,

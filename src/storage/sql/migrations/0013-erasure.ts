@@ -1,11 +1,10 @@
 import type { Migration } from './migration.ts'
 
 /**
- * What was erased, and what is being erased: jobs, the documents that each took away, and how far the copies of the
- * search index are rid of them.
+ * Erasure jobs, the documents that each has erased, and how far the copies of the search index are purged of them.
  *
- * Breaking: a process that does not know of it gives out revisions that an erased document had, takes up again what was
- * erased, and goes on finding it.
+ * Breaking: a process that does not know erasures would reuse revisions of erased documents, ingest erased documents
+ * again, and still find them.
  */
 export const erasure: Migration = {
   number: 13,
@@ -56,7 +55,7 @@ export const erasure: Migration = {
       .addColumn('seen_at', 'bigint', (column) => column.notNull())
       .execute()
 
-    // What live queries brought is kept for some days only: there is not much of it.
+    // Live items are kept only for some days, so this index is small.
     await db.schema.createIndex('live_item_by_document').on('live_item').column('document_id').execute()
     await db.schema.alterTable('dataset').addColumn('retain_days', 'integer').execute()
     await db.schema.alterTable('dataset').addColumn('hidden_by', 'text').execute()

@@ -1,8 +1,8 @@
 import type { Migration } from './migration.ts'
 
 /**
- * What comes into a dataset while it is erased is told once more when it can be read. A process of an older version that
- * shows the dataset does not.
+ * Documents that arrive in a dataset while it is being erased are sent in the feed again when they can be read. A
+ * process of an older version that shows the dataset does not send them.
  */
 export const erasureArrivals: Migration = {
   number: 14,

@@ -1,6 +1,8 @@
 import type { Migration } from './migration.ts'
 
-/** How far an erasure is, after its documents are hidden. What a process of an older version removes is not counted. */
+/**
+ * The progress of an erasure after its documents are hidden. Removals by a process of an older version are not counted.
+ */
 export const erasureProgress: Migration = {
   number: 15,
   name: 'erasure-progress',

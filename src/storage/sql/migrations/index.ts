@@ -13,6 +13,10 @@ import { subscriptionRuns } from './0012-subscription-runs.ts'
 import { erasure } from './0013-erasure.ts'
 import { erasureArrivals } from './0014-erasure-arrivals.ts'
 import { erasureProgress } from './0015-erasure-progress.ts'
+import { eventReaders } from './0016-event-readers.ts'
+import { history } from './0017-history.ts'
+import { auditActions } from './0018-audit-actions.ts'
+import { thumbnails } from './0019-thumbnails.ts'
 import type { Migration } from './migration.ts'
 
 export const migrations: readonly Migration[] = [
@@ -31,4 +35,8 @@ export const migrations: readonly Migration[] = [
   erasure,
   erasureArrivals,
   erasureProgress,
+  eventReaders,
+  history,
+  auditActions,
+  thumbnails,
 ]

@@ -2,34 +2,36 @@ import type { CreateTableBuilder, Kysely } from 'kysely'
 import type { Tables } from '../tables.ts'
 
 /**
- * Forward only. Each runs once, in a transaction, in the order of its number; a landed one is never edited. None may
- * rewrite or scan a table that can be large: what exists gets nullable columns and new tables beside it, or a whole
- * instance would wait for its locks.
+ * A forward-only change of the schema. Each migration runs once, in a transaction, in the order of its number, and is
+ * never edited after its release. None may rewrite or scan a table that can be large, because the whole instance would
+ * wait for its locks. Existing tables get nullable columns, or new tables beside them.
  */
 export interface Migration {
   readonly number: number
   readonly name: string
   /**
-   * Whether a process of an older version, which was written without knowing it, can no longer work with the store: it
-   * would read or write something wrong, or fail. Such a process ends its work as soon as it sees that one was applied,
-   * and none is started on it. During an upgrade all others go on, beside the new ones.
+   * True if a process of an older version can no longer work with the store: it would read or write wrong data, or
+   * fail. Such a process stops as soon as it sees the migration, and none can be started. During an upgrade, processes
+   * of older versions continue beside the new ones unless a migration is breaking.
    */
   readonly breaking: boolean
   readonly up: (db: Kysely<Tables>, dialect: MigrationDialect) => Promise<void>
 }
 
-/** What the dialects do differently when tables are made, named by capability. */
+/** Differences between the dialects when tables are made, named by capability. */
 export interface MigrationDialect {
-  /** A number that the database gives out in ascending order and never again, also after rows are deleted. */
+  /** A number that the database assigns in ascending order and never again, even after rows are deleted. */
   ascendingKey<T extends string, C extends string>(
     table: CreateTableBuilder<T, C>,
     column: string,
   ): CreateTableBuilder<T, C>
   /** The type of raw bytes. */
   readonly bytes: 'blob' | 'bytea'
-  /** A table that is stored in the order of its primary key, where the database can do that. */
+  /** A table that is stored in the order of its primary key, if the database supports that. */
   storedByKey<T extends string, C extends string>(table: CreateTableBuilder<T, C>): CreateTableBuilder<T, C>
-  /** A table that may be empty after a crash, and is cheaper to write for it, where the database can do that. */
+  /** A table that may be empty after a crash and is cheaper to write for that, if the database supports it. */
   forgettable<T extends string, C extends string>(table: CreateTableBuilder<T, C>): CreateTableBuilder<T, C>
   hasTable(db: Kysely<Tables>, name: string): Promise<boolean>
+  /** Skips the next numbers of an ascending key. */
+  skipNumbers(db: Kysely<Tables>, table: string, column: string, count: number): Promise<void>
 }

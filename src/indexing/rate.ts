@@ -1,0 +1,36 @@
+/** The length of the window that is counted. No rate is reported if nothing was made for as long. */
+const windowMs = 60_000
+
+/** How fast things are made, from what was made in the last minute. */
+export class Rate {
+  readonly #now: () => number
+  #made: { readonly at: number; readonly count: number }[] = []
+  /** The start of the current run without a longer pause. */
+  #since: number | null = null
+
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now
+  }
+
+  /** A step that began at `beganAt` has made `count`. */
+  made(count: number, beganAt: number): void {
+    if (count === 0) return
+    this.#forget()
+    if (this.#made.length === 0) this.#since = beganAt
+    this.#made.push({ at: this.#now(), count })
+  }
+
+  /** Null while nothing is made. */
+  get perSecond(): number | null {
+    this.#forget()
+    if (this.#made.length === 0 || this.#since === null) return null
+    const count = this.#made.reduce((sum, one) => sum + one.count, 0)
+    const ms = Math.min(windowMs, this.#now() - this.#since)
+    return ms <= 0 ? null : (count / ms) * 1000
+  }
+
+  #forget(): void {
+    const from = this.#now() - windowMs
+    this.#made = this.#made.filter(({ at }) => at > from)
+  }
+}

@@ -1,0 +1,10 @@
+/**
+ * Encodes a text as one segment of the path of an address; returns null if that is impossible. An empty text and dots
+ * would name another path, however they are escaped. An unpaired surrogate has no escape.
+ *
+ * `console/shared/path-segment.ts` does the same for pages, which can import nothing from here.
+ */
+export const pathSegment = (text: string): string | null =>
+  text === '' || text === '.' || text === '..' || !text.isWellFormed() ? null : encodeURIComponent(text)
+
+export const pathSegmentRule = 'must not be empty, "." or ".." or contain an unpaired surrogate'

@@ -1,0 +1,205 @@
+import { analyse, locateTerms } from '../../text/analyse.ts'
+import { type Guess, guessLanguage, guessWithParts } from '../../text/guess-language.ts'
+import type { AnalysedField, KeywordQuery, LocatedField, LocatedText, TermGroup } from '../../text/types.ts'
+import { WantedTerms } from '../../text/wanted-terms.ts'
+
+/**
+ * Hybrid ranking, second step: reads the best candidates word by word. Added to the fused score are how many of the
+ * query's words occur (coverage), how close together (proximity), how many occur in the title, and whether they stand
+ * as in the query (phrase). The sum is scaled back to 0..1.
+ *
+ * An exact hit always ranks before a near miss. A document is an exact hit if its title equals the query, if the whole
+ * query is in quotes and matches, or if three or more words stand as in the query. It then ranks above all others,
+ * regardless of their scores. Two adjacent words are too common for that: they count as a phrase, but not as an exact
+ * hit.
+ */
+export interface RerankWeights {
+  readonly coverage: number
+  readonly proximity: number
+  readonly title: number
+  readonly phrase: number
+}
+
+export const defaultRerankWeights: RerankWeights = { coverage: 0.08, proximity: 0.01, title: 0.05, phrase: 0.1 }
+
+export interface RerankInput {
+  /** The fused score, 0..1. */
+  readonly score: number
+  /** Both are empty if the reader may not see them, or if the candidate is not reranked. */
+  readonly title: string
+  readonly body: string
+  readonly language: string | null
+}
+
+export interface Reranked {
+  /** 0 to 1. */
+  readonly score: number
+  /** The amount that each part adds to the score. */
+  readonly parts: Readonly<Record<string, number>>
+  /** The query's words in the body; null if it was not read. */
+  readonly inBody: LocatedText | null
+}
+
+/** Exact hits score from here to 1, all others from 0 to here. */
+const exactFrom = 0.9
+const exactWordsMin = 3
+
+/** Makes the reranker of one query, which analyses the query once. Scores are 0 to 1. */
+export function rerankerOf(query: KeywordQuery, queryText: string, weights: RerankWeights) {
+  const wanted = new WantedWords(query, queryText)
+  const total = 1 + weights.coverage + weights.proximity + weights.title + weights.phrase
+  return ({ score, title, body, language }: RerankInput): Reranked => {
+    const count = wanted.groups.length
+    if (count === 0 || (title === '' && body === '')) {
+      const fused = exactFrom * (score / total)
+      return { score: fused, parts: { fused }, inBody: null }
+    }
+    const guess = language === null ? guessWithParts(`${title}\n${body}`) : { language, isNoneOfParts: false }
+    const rules = guess.language
+    const located = wanted.locate(body, guess)
+    const inTitle = wanted.places(wanted.locate(title, guess))
+    const inBody = wanted.places(located)
+    // The order of the query's words is only needed if a text has all of them.
+    const order = hasAll(inTitle) || hasAll(inBody) ? wanted.order(rules) : []
+    const titlePhrase = standsAs(order, inTitle)
+    const isPhrase = order.length > 1 && (titlePhrase || standsAs(order, inBody))
+    // The length is only known when every word has been read.
+    const isTitle = titlePhrase && analyse(title, rules).length <= order.length
+    const standsSomewhere = (steps: readonly Step[]) => standsAs(steps, inTitle) || standsAs(steps, inBody)
+    const isExact =
+      isTitle ||
+      (isPhrase && order.length >= exactWordsMin) ||
+      (wanted.isAllQuoted && wanted.quoted.every(standsSomewhere))
+    const covered = wanted.groups.filter((_, i) => inTitle[i]!.length > 0 || inBody[i]!.length > 0)
+    const coverage = weights.coverage * (covered.length / count)
+    const proximity = weights.proximity * closeness(inBody)
+    const titled = weights.title * (inTitle.filter((places) => places.length > 0).length / count)
+    const phrase = weights.phrase * (isPhrase || isTitle ? 1 : 0)
+    const sum = score + coverage + proximity + titled + phrase
+    const scale = (isExact ? 1 - exactFrom : exactFrom) / total
+    return {
+      score: isExact ? exactFrom + (1 - exactFrom) * (sum / total) : exactFrom * (sum / total),
+      parts: {
+        fused: score * scale,
+        coverage: coverage * scale,
+        proximity: proximity * scale,
+        title: titled * scale,
+        phrase: phrase * scale,
+        exact: isExact ? exactFrom : 0,
+      },
+      inBody: { language: rules, field: located },
+    }
+  }
+}
+
+/** A word of the query and its distance from the first one. Stop words in between keep their positions. */
+interface Step {
+  readonly group: number
+  readonly offset: number
+}
+
+/** The positions of each group of the query in a text, ascending. */
+type Places = readonly (readonly number[])[]
+
+class WantedWords {
+  readonly groups: readonly TermGroup[]
+  /** The phrases in quotes, word by word. */
+  readonly quoted: readonly (readonly Step[])[]
+  /**
+   * Whether the whole query is in quotes. A quote inside a longer query is only a part of it: ranking its matches first
+   * lowered nDCG@10.
+   */
+  readonly isAllQuoted: boolean
+  readonly #text: string
+  readonly #wanted: WantedTerms
+  readonly #groupsOf = new Map<string, number[]>()
+  readonly #orders = new Map<string | null, readonly Step[]>()
+
+  constructor({ clauses }: KeywordQuery, text: string) {
+    const groups: TermGroup[] = []
+    const quoted: Step[][] = []
+    for (const clause of clauses) {
+      if (clause.kind === 'mustNot') continue
+      const added = clause.type === 'word' ? [clause.group] : clause.groups
+      if (clause.type === 'phrase') quoted.push(added.map((_, offset) => ({ group: groups.length + offset, offset })))
+      groups.push(...added)
+    }
+    for (const [i, group] of groups.entries()) {
+      for (const term of group) this.#groupsOf.set(term, [...(this.#groupsOf.get(term) ?? []), i])
+    }
+    this.groups = groups
+    this.quoted = quoted
+    this.isAllQuoted = groups.length > 0 && quoted.flat().length === groups.length
+    this.#text = text
+    this.#wanted = new WantedTerms(this.#groupsOf.keys())
+  }
+
+  /** `isNoneOfParts`: whether the guess does not hold for parts of the text. */
+  locate(text: string, { language, isNoneOfParts }: Guess): LocatedField {
+    return locateTerms(text, language, this.#wanted, isNoneOfParts ? () => null : guessLanguage)
+  }
+
+  places(field: LocatedField): Places {
+    const places: number[][] = this.groups.map(() => [])
+    this.#each(field, (group, position) => {
+      const known = places[group]!
+      if (known.at(-1) !== position) known.push(position)
+    })
+    return places
+  }
+
+  /** The word order of the query as analysed for a language; empty if one of its words has no term in it. */
+  order(language: string | null): readonly Step[] {
+    const known = this.#orders.get(language)
+    if (known !== undefined) return known
+    const steps = new Map<number, number>()
+    this.#each(analyse(this.#text, language), (group, position) => {
+      if (!steps.has(position)) steps.set(position, group)
+    })
+    const [first = 0] = steps.keys()
+    const isWhole = new Set(steps.values()).size === this.groups.length
+    const order = isWhole ? [...steps].map(([position, group]) => ({ group, offset: position - first })) : []
+    this.#orders.set(language, order)
+    return order
+  }
+
+  #each({ terms, positions }: AnalysedField, see: (group: number, position: number) => void): void {
+    for (let i = 0; i < terms.length; i++) {
+      const groups = this.#groupsOf.get(terms[i]!)
+      if (groups !== undefined) for (const group of groups) see(group, positions[i]!)
+    }
+  }
+}
+
+const hasAll = (places: Places): boolean => places.every((positions) => positions.length > 0)
+
+/** Whether the words occur somewhere at exactly these distances. */
+function standsAs(order: readonly Step[], places: Places): boolean {
+  const [first, ...rest] = order
+  if (first === undefined) return false
+  return places[first.group]!.some((start) =>
+    rest.every(({ group, offset }) => places[group]!.includes(start + offset)),
+  )
+}
+
+/** 1 if all words of the query are adjacent, falling towards 0 as they are spread or missing; 0 for one word. */
+function closeness(places: Places): number {
+  const present = places.filter((positions) => positions.length > 0).length
+  if (present < 2) return 0
+  const marks = places
+    .flatMap((positions, group) => positions.map((position) => ({ position, group })))
+    .sort((a, b) => a.position - b.position)
+  const count = new Array<number>(places.length).fill(0)
+  let inside = 0
+  let from = 0
+  let shortest = Number.POSITIVE_INFINITY
+  for (const { position, group } of marks) {
+    if (count[group]!++ === 0) inside++
+    while (inside === present) {
+      shortest = Math.min(shortest, position - marks[from]!.position + 1)
+      if (--count[marks[from]!.group]! === 0) inside--
+      from++
+    }
+  }
+  return (present / places.length) * Math.min(1, present / shortest)
+}

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { until } from '../../test/support/until.ts'
+import { silentIncidents } from '../platform/incidents.ts'
+import { startRemovingOldIndexes } from './remove-old-indexes.ts'
+
+const quiet = { info() {}, warn() {}, error() {} }
+
+/** Storage with indexes of other versions, and which of them are in use. */
+class Versions {
+  readonly fedBy: 'one' | 'each'
+  there: (string | null)[] = ['before', null]
+  used = new Set<string | null>(this.there)
+  looks = 0
+  readonly indexing = { isRefilling: true, isFeeding: true }
+
+  constructor(fedBy: 'one' | 'each') {
+    this.fedBy = fedBy
+  }
+
+  async otherVersions() {
+    this.looks++
+    return this.there.map((version) => ({ version, bytes: 1 }))
+  }
+
+  async removeVersion(version: string | null): Promise<void> {
+    this.there = this.there.filter((one) => one !== version)
+  }
+
+  start(unusedForMs: number) {
+    const isInUse = async (version: string | null) => this.used.has(version)
+    const parts = { home: this, indexing: this.indexing, isInUse, unusedForMs, lookEveryMs: 5 }
+    return startRemovingOldIndexes(parts, silentIncidents, quiet)
+  }
+
+  /** Resolves after one complete look that began after the call. */
+  async looked(): Promise<void> {
+    const seen = this.looks
+    await until('it looks again', () => this.looks > seen + 1)
+  }
+}
+
+suite('the index of another version', () => {
+  test('stays while the own one is not whole, while it is not ours to feed, and while it is used', async (t) => {
+    const versions = new Versions('one')
+    const removing = versions.start(0)
+    t.after(() => removing.stop())
+    assert.equal(removing.mayReplaceAnother, true)
+    versions.used.clear()
+    await versions.looked()
+    versions.indexing.isRefilling = false
+    versions.indexing.isFeeding = false
+    await versions.looked()
+    versions.used.add('before')
+    versions.used.add(null)
+    versions.indexing.isFeeding = true
+    await versions.looked()
+    assert.deepEqual(versions.there, ['before', null])
+    versions.used.delete(null)
+    await until('the unused one is removed', () => versions.there.length === 1)
+    assert.equal(removing.mayReplaceAnother, true)
+    versions.used.clear()
+    await until('the other one too', () => versions.there.length === 0)
+    await until('it is known', () => !removing.mayReplaceAnother)
+  })
+
+  test('stays for a while after its last process, in which one may come back', async (t) => {
+    const versions = new Versions('one')
+    versions.indexing.isRefilling = false
+    versions.used.delete(null)
+    const removing = versions.start(10 ** 9)
+    t.after(() => removing.stop())
+    await versions.looked()
+    await versions.looked()
+    assert.deepEqual(versions.there, ['before', null])
+  })
+
+  test('is removed at once if only this process could use it, but not before the new one is complete', async (t) => {
+    const versions = new Versions('each')
+    const removing = versions.start(10 ** 9)
+    t.after(() => removing.stop())
+    await versions.looked()
+    assert.equal(versions.there.length, 2)
+    versions.indexing.isRefilling = false
+    await until('both are removed', () => versions.there.length === 0)
+  })
+})

@@ -8,8 +8,8 @@ import { freePort } from './throwaway-server.ts'
 
 /**
  * Checks with promtool (Debian package prometheus) that Prometheus accepts the alert rules, their tests and every query
- * of the dashboard, and that they only use series in docs/metrics.md, which a test compares with a server. Without
- * promtool, which is reported, only the names are checked.
+ * of the dashboard. Also checks that they only use series in docs/metrics.md, which a test compares with a server. If
+ * promtool is missing, this is reported and only the names are checked.
  */
 const root = join(import.meta.dirname, '..')
 const deploy = join(root, 'deploy')
@@ -31,15 +31,18 @@ const known = new Set(
     type === 'histogram' ? ['_bucket', '_sum', '_count'].map((part) => name! + part) : name!,
   ),
 )
-const named = (where: string, text: string): void => {
+const checkNames = (where: string, text: string): void => {
   for (const name of new Set(text.match(/\btidemark_\w+/g))) {
-    if (!known.has(name)) faults.push(`${where} names ${name}, which is no series of docs/metrics.md`)
+    if (!known.has(name)) faults.push(`${where} names ${name}, which is not a series of docs/metrics.md`)
   }
 }
-for (const { title, expr } of queries) named(`the dashboard (${title})`, expr)
-named('deploy/prometheus/alerts.yml', textOf('deploy/prometheus/alerts.yml').replaceAll(/^.*description:.*$/gm, ''))
+for (const { title, expr } of queries) checkNames(`the dashboard (${title})`, expr)
+checkNames(
+  'deploy/prometheus/alerts.yml',
+  textOf('deploy/prometheus/alerts.yml').replaceAll(/^.*description:.*$/gm, ''),
+)
 
-/** Every alert has a section in the runbook that its address leads to, and every section an alert. */
+/** Every alert links to its own section of the runbook, and every section belongs to an alert. */
 const { groups } = parse(textOf('deploy/prometheus/alerts.yml')) as {
   groups: { rules: { alert: string; annotations: { runbook_url?: string } }[] }[]
 }
@@ -47,17 +50,18 @@ const rules = groups.flatMap((group) => group.rules)
 const alerts = rules.map(({ alert }) => alert)
 for (const { alert, annotations } of rules) {
   const expected = `{{ $externalLabels.runbooks }}/runbook.md#${alert.toLowerCase()}`
-  if (annotations.runbook_url !== expected) faults.push(`${alert} does not lead to its section of docs/runbook.md`)
+  if (annotations.runbook_url !== expected) faults.push(`${alert} does not link to its section of docs/runbook.md`)
 }
 const sections = Array.from(textOf('docs/runbook.md').matchAll(/^## (Tidemark\w+)$/gm), ([, name]) => name!)
 for (const name of new Set([...alerts, ...sections])) {
   if (!sections.includes(name)) faults.push(`docs/runbook.md has no section ${name}`)
-  if (!alerts.includes(name)) faults.push(`docs/runbook.md has a section ${name}, which is no alert`)
+  if (!alerts.includes(name)) faults.push(`docs/runbook.md has a section ${name}, which is not an alert`)
 }
 const inhibition = textOf('deploy/prometheus/alertmanager.yml').matchAll(/alertname[!=]?=~?"?Tidemark(\w*|\(.*?\))"?/g)
 for (const [, text] of inhibition) {
   for (const name of text!.match(/\w+/g) ?? []) {
-    if (!alerts.includes(`Tidemark${name}`)) faults.push(`alertmanager.yml names Tidemark${name}, which is no alert`)
+    if (!alerts.includes(`Tidemark${name}`))
+      faults.push(`alertmanager.yml names Tidemark${name}, which is not an alert`)
   }
 }
 
@@ -85,10 +89,10 @@ try {
     const checked = spawnSync('amtool', ['check-config', join(deploy, 'prometheus/alertmanager.yml')], {
       encoding: 'utf8',
     })
-    if (checked.error !== undefined) console.log(`left out: amtool cannot be had here: ${checked.error.message}`)
+    if (checked.error !== undefined) console.log(`skipped: amtool is not available: ${checked.error.message}`)
     else if (checked.status !== 0) faults.push(`amtool check-config: ${checked.stdout}${checked.stderr}`)
     else await checkInhibition(folder)
-  } else console.log(`left out: promtool cannot be had here: ${error.message}`)
+  } else console.log(`skipped: promtool is not available: ${error.message}`)
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }
@@ -97,7 +101,7 @@ console.log(`${queries.length} queries of the dashboard, ${known.size} names of 
 process.exit(faults.length === 0 ? 0 : 1)
 
 /**
- * An unreachable database fires many alerts in four processes: a real Alertmanager must show only those of the cause.
+ * An unreachable database fires many alerts in four processes. A real Alertmanager must show only those of the cause.
  */
 async function checkInhibition(folder: string): Promise<void> {
   const port = await freePort()
@@ -134,17 +138,17 @@ async function checkInhibition(folder: string): Promise<void> {
     const other = { labels: { alertname: 'TidemarkBackupIsOld', instance: 'api-1' } }
     const headers = { 'content-type': 'application/json' }
     const body = JSON.stringify([...firing, other])
-    const taken = await fetch(`${address}/alerts`, { method: 'POST', headers, body })
-    if (!taken.ok) throw new Error(`Alertmanager refused the alerts: ${await taken.text()}`)
+    const posted = await fetch(`${address}/alerts`, { method: 'POST', headers, body })
+    if (!posted.ok) throw new Error(`Alertmanager refused the alerts: ${await posted.text()}`)
     const answer = await fetch(`${address}/alerts?inhibited=false`)
     const shown = (await answer.json()) as { labels: Record<string, string> }[]
     const names = shown.map(({ labels }) => `${labels.alertname} ${labels.check ?? ''}`.trim()).sort()
     const expected = ['TidemarkBackupIsOld', ...Array(4).fill('TidemarkNotReady store')]
     if (names.join() !== expected.join())
-      faults.push(`of ${firing.length + 1} alerts Alertmanager shows ${names.join(', ')}`)
-    console.log(`${firing.length + 1} alerts of a database that is away, ${names.length} of them shown`)
+      faults.push(`Alertmanager shows these of ${firing.length + 1} alerts: ${names.join(', ')}`)
+    console.log(`${firing.length + 1} alerts of an unavailable database, ${names.length} of them shown`)
   } finally {
-    // Alertmanager writes its state into the folder when it ends, so the folder can only be removed after that.
+    // Alertmanager writes its state into the folder when it ends, so the folder can be removed only after that.
     alertmanager.kill()
     await ended
   }
@@ -153,11 +157,11 @@ async function checkInhibition(folder: string): Promise<void> {
 async function untilAnswers(url: string): Promise<void> {
   const deadline = Date.now() + 60_000
   for (;;) {
-    const isThere = await fetch(url).then(
+    const isUp = await fetch(url).then(
       ({ ok }) => ok,
       () => false,
     )
-    if (isThere) return
+    if (isUp) return
     if (Date.now() > deadline) throw new Error(`${url} does not answer`)
     await new Promise((resolve) => setTimeout(resolve, 100))
   }

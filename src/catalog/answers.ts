@@ -36,7 +36,7 @@ export const Snapshot = named(
   }),
 )
 
-/** The schema of each kind of value. */
+/** The schema for each kind of value. */
 const kinds = {
   text: Type.String,
   time: (about: About) => Type.String({ format: 'date-time', ...about }),
@@ -53,7 +53,7 @@ type IfKnown<Name extends FieldsWith<'answer'>> = Fields[Name] extends { require
   ? KindSchema<Name>
   : ReturnType<typeof orNull<KindSchema<Name>>>
 
-/** Fields that need a permission are absent where no matching entitlement grants it. */
+/** Fields that need a permission are absent if no matching entitlement grants it. */
 export const Document = named(
   'Document',
   Type.Object(

@@ -3,6 +3,15 @@ import { type Static, Type } from 'typebox'
 import type { Operation } from '../access/operations.ts'
 import type { Scope } from '../access/scope.ts'
 import { documentStatuses } from '../document/fields.ts'
+import {
+  conditionsIn,
+  filterFaults,
+  filterSchemas,
+  listFilterNames,
+  needsOf,
+  type ParameterValues,
+  parametersByNeed,
+} from '../document/filters.ts'
 import { cursorParameter, listParameter, splitLists, timeParameter } from '../http/query-parameters.ts'
 import { consumerOf, scopeOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed-app.ts'
@@ -13,16 +22,7 @@ import { choice, dateTime, named, orNull, pageSize, strict } from '../platform/v
 import { Author, Document, Snapshot, snapshotAnswer } from './answers.ts'
 import type { CatalogStore, DocumentRecord } from './catalog-store.ts'
 import { authorAnswer, documentAnswer, readableDocument } from './document-answer.ts'
-import {
-  type AskedConditions,
-  checkInterval,
-  checkScores,
-  conditionsByNeed,
-  type IngestWindow,
-  ingestWindow,
-  invalid,
-  needsOf,
-} from './listing-rules.ts'
+import { checkInterval, type IngestWindow, ingestWindow, invalid } from './listing-times.ts'
 import { timeLimited } from './time-limited.ts'
 
 const windows = {
@@ -41,23 +41,9 @@ const datasetId = Type.Optional(
   }),
 )
 
-/** Bounded like all scores: without bounds, "Infinity" is accepted as a whole number. */
-const score = Type.Optional(
-  Type.Integer({
-    minimum: Number.MIN_SAFE_INTEGER,
-    maximum: Number.MAX_SAFE_INTEGER,
-    description: 'Platform score, inclusive. Needs `metrics`.',
-  }),
-)
-
 /** The parameters that both listings take. */
 const listing = {
   dataset_id: datasetId,
-  topics: listParameter('Only documents with one of these topics, matched exactly. Needs `metadata`.'),
-  tags: listParameter('Only documents with one of these platform tags, matched exactly. Needs `metadata`.'),
-  classification_codes: listParameter('Only documents with one of these classification codes. Needs `facts`.'),
-  score_min: score,
-  score_max: score,
   content_types: listParameter('Only these content types.'),
   ...windows,
   limit: pageSize(200, 50),
@@ -77,24 +63,18 @@ const listing = {
     choice(documentStatuses, { description: 'Only documents with this status, as last reported by the collector.' }),
   ),
 }
+const filtersWith = (platformsName: string | null) =>
+  filterSchemas('Only ', platformsName, (description) => listParameter(description))
 const BrowseQuery = Type.Object(
   {
     ...listing,
     source_platforms: listParameter('Only these platforms.'),
-    external_author_id: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 512,
-        description:
-          'Only documents by this author. Needs exactly one platform, and the permission `author` or `metadata`.',
-      }),
-    ),
+    ...filtersWith('source_platforms'),
   },
   strict,
 )
-const UserDocumentsQuery = Type.Object(listing, strict)
-type ListingParameters = Static<typeof BrowseQuery>
-const listNames = ['source_platforms', 'topics', 'tags', 'classification_codes', 'content_types'] as const
+const UserDocumentsQuery = Type.Object({ ...listing, ...filtersWith(null) }, strict)
+type ListingParameters = Static<typeof BrowseQuery> & ParameterValues
 
 const Listing = named(
   'CatalogPage',
@@ -144,7 +124,7 @@ const about = (summary: string, description: string) => ({ tags: ['Catalog'], su
 export interface CatalogParts {
   readonly store: CatalogStore
   readonly cursors: Cursors
-  /** The answer is 503 if the store takes longer than this. */
+  /** The response is 503 if the store takes longer than this. */
   readonly timeoutMs: number
 }
 
@@ -165,12 +145,7 @@ export function catalogRoutes(app: TypedApp, parts: CatalogParts): void {
     },
     async (request) => {
       const lists = listsOf(request.query)
-      const platforms = lists.source_platforms
-      const author = request.query.external_author_id ?? null
-      if (author !== null && platforms?.length !== 1) {
-        throw invalid('external_author_id', 'needs exactly one value in source_platforms')
-      }
-      return list(request, request.query, { lists, platforms, author }, parts)
+      return list(request, request.query, { ...request.query, ...lists }, lists.source_platforms ?? null, parts)
     },
   )
 
@@ -190,7 +165,8 @@ export function catalogRoutes(app: TypedApp, parts: CatalogParts): void {
     },
     async (request) => {
       const { platform, external_author_id: author } = request.params
-      return list(request, request.query, { lists: listsOf(request.query), platforms: [platform], author }, parts)
+      const values = { ...request.query, ...listsOf(request.query), external_author_id: author }
+      return list(request, request.query, values, [platform], parts)
     },
   )
 
@@ -210,9 +186,10 @@ export function catalogRoutes(app: TypedApp, parts: CatalogParts): void {
     },
     async (request) => {
       const { platform, external_author_id: author } = request.params
-      const conditions = conditionsOf(request.query, author, noLists)
+      const values = { ...request.query, external_author_id: author }
+      const conditions = conditionsOf(request.query, values, [platform])
       const window = ingestWindow(conditions.times.createdFrom, conditions.times.createdTo, false, Date.now())
-      const scope = scopeFor(request, request.query, [platform], conditions)
+      const scope = scopeFor(request, values, [platform], conditions)
       const [record] = await timeLimited(timeoutMs, (answerBy) =>
         store.browse({
           ...conditions.filters,
@@ -245,24 +222,20 @@ export function catalogRoutes(app: TypedApp, parts: CatalogParts): void {
   )
 }
 
-const listsOf = (query: ListingParameters) => splitLists(query, listNames, 'invalid_document_query')
-const noLists = listsOf({})
-
-interface ParsedRequest {
-  readonly lists: ReturnType<typeof listsOf>
-  readonly platforms: readonly string[] | null
-  readonly author: string | null
-}
+const listsOf = (query: ParameterValues): Readonly<Record<string, readonly string[] | null>> =>
+  splitLists(query as Readonly<Record<string, string | undefined>>, listNames, 'invalid_document_query')
+const listNames: readonly string[] = ['source_platforms', 'content_types', ...listFilterNames]
 
 async function list(
   request: FastifyRequest,
   parameters: ListingParameters,
-  { lists, platforms, author }: ParsedRequest,
+  values: ParameterValues,
+  platforms: readonly string[] | null,
   { store, cursors, timeoutMs }: CatalogParts,
 ): Promise<Static<typeof Listing>> {
   const consumer = consumerOf(request)
   const { limit = 50, include_snapshot: snapshot = false, query: exactText } = parameters
-  const conditions = conditionsOf(parameters, author, lists)
+  const conditions = conditionsOf(parameters, values, platforms)
   const binding = [
     'browse',
     consumer.applicationId,
@@ -279,7 +252,7 @@ async function list(
   if (parameters.cursor === undefined) {
     window = ingestWindow(conditions.times.createdFrom, conditions.times.createdTo, exact !== null, Date.now())
   } else {
-    // The first page fixed the window, including "now". Computed again for each page, it could grow beyond 31 days.
+    // The first page fixed the window, including "now". If each page computed it again, it could grow beyond 31 days.
     const opened = await cursors.open<{ before: string } & IngestWindow>(parameters.cursor, binding)
     if (!opened.ok) {
       throw invalid('cursor', 'does not belong to this request: repeat it with unchanged parameters and limit')
@@ -287,7 +260,7 @@ async function list(
     before = opened.position.before
     window = { from: opened.position.from, to: opened.position.to }
   }
-  const scope = scopeFor(request, parameters, platforms, conditions)
+  const scope = scopeFor(request, values, platforms, conditions)
   const found = await timeLimited(timeoutMs, (answerBy) =>
     store.browse({
       ...conditions.filters,
@@ -311,29 +284,20 @@ async function list(
 }
 
 const bounds = (window: IngestWindow) => ({ createdFrom: window.from, createdTo: window.to })
-/** The conditions of a request in the terms of the store. A cursor is bound to them too. */
-function conditionsOf(
-  parameters: ListingParameters,
-  externalAuthorId: string | null,
-  lists: ReturnType<typeof listsOf>,
-) {
-  const filters = {
-    externalAuthorId,
-    topics: lists.topics,
-    tags: lists.tags,
-    classifications: lists.classification_codes,
-    contentTypes: lists.content_types,
-    scoreMin: parameters.score_min ?? null,
-    scoreMax: parameters.score_max ?? null,
-    publishedFrom: parseOptionalBound(parameters.published_from),
-    publishedTo: parseOptionalBound(parameters.published_to),
-    status: parameters.status ?? null,
-  }
-  checkScores(filters.scoreMin, filters.scoreMax)
+/** The conditions of a request as the store takes them. A cursor is bound to them. */
+function conditionsOf(parameters: ListingParameters, values: ParameterValues, platforms: readonly string[] | null) {
+  const [fault] = filterFaults(values, platforms, 'source_platforms')
+  if (fault !== undefined) throw invalid(fault.path, fault.message)
   checkInterval(parameters, 'published')
   checkInterval(parameters, 'created')
   return {
-    filters,
+    filters: {
+      conditions: conditionsIn(values),
+      contentTypes: (values.content_types ?? null) as readonly string[] | null,
+      publishedFrom: parseOptionalBound(parameters.published_from),
+      publishedTo: parseOptionalBound(parameters.published_to),
+      status: parameters.status ?? null,
+    },
     times: {
       createdFrom: parseOptionalBound(parameters.created_from),
       createdTo: parseOptionalBound(parameters.created_to),
@@ -343,21 +307,13 @@ function conditionsOf(
 
 function scopeFor(
   request: FastifyRequest,
-  parameters: { dataset_id?: string } & AskedConditions,
+  values: ParameterValues,
   platforms: readonly string[] | null,
   { filters }: ReturnType<typeof conditionsOf>,
 ): Scope {
-  const requested = {
-    datasets: parameters.dataset_id === undefined ? null : [parameters.dataset_id],
-    platforms,
-    needs: needsOf({
-      author: filters.externalAuthorId !== null,
-      words: filters.topics !== null || filters.tags !== null,
-      classifications: filters.classifications !== null,
-      score: filters.scoreMin !== null || filters.scoreMax !== null,
-    }),
-  }
-  const names = { datasets: 'dataset_id', platforms: 'source_platforms', ...conditionsByNeed(parameters) }
+  const datasets = values.dataset_id === undefined ? null : [values.dataset_id as string]
+  const requested = { datasets, platforms, needs: needsOf(filters.conditions) }
+  const names = { datasets: 'dataset_id', platforms: 'source_platforms', ...parametersByNeed(values) }
   return scopeOf(consumerOf(request), requested, names)
 }
 
@@ -366,7 +322,7 @@ function itemAnswer(
   scope: Scope,
   withSnapshot: boolean,
 ): Static<typeof Listing>['documents'][number] {
-  // The store applied the same scope, so a document that cannot be read here is a defect.
+  // The store has applied the same scope, so an unreadable document here is a defect.
   const found = readableDocument(record, scope)!
   const snapshot = found.fields.has('metrics') ? record.snapshot : null
   return {

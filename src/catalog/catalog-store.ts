@@ -1,30 +1,33 @@
 import type { Scope } from '../access/scope.ts'
-import type { AnsweredValues } from '../document/field-types.ts'
+import type { AnsweredValues, Conditions } from '../document/field-types.ts'
 import type { DocumentStatus } from '../document/fields.ts'
 
 /** The port for reading documents. */
 export interface CatalogStore {
-  /** The documents that exist, in no particular order. */
+  /** Returns the documents that exist, in no particular order. */
   documents(documentIds: readonly string[], parts: { snapshot: boolean }): Promise<readonly DocumentRecord[]>
-  /** The texts of some versions, in no particular order. The caller has checked that they may be read. */
+  /** Returns the texts of versions, in no particular order. The caller has checked that they may be read. */
   bodies(versionIds: readonly string[]): Promise<readonly VersionBody[]>
   /**
-   * One version of a document; the current one if `versionId` is null. Null if it does not exist or the scope hides it.
+   * Returns a version of a document, or the current one if `versionId` is null. Null if it does not exist or the scope
+   * hides it.
    */
   version(documentId: string, versionId: string | null, scope: Scope): Promise<VersionRecord | null>
-  /** The versions that the scope opens, newest first. `before` is the last id of the previous page (keyset paging). */
+  /**
+   * Returns versions that the scope opens, newest first. `before` is the last id of the previous page (keyset paging).
+   */
   versions(documentId: string, scope: Scope, page: Page): Promise<readonly VersionSummary[]>
-  /** How many versions of the document the scope opens. */
+  /** Counts the versions of the document that the scope opens. */
   versionCount(documentId: string, scope: Scope): Promise<number>
   snapshots(documentId: string, page: Page): Promise<readonly SnapshotRecord[]>
-  /** Documents by exact conditions, newest first. */
+  /** Returns documents by exact conditions, newest first. */
   browse(query: BrowseQuery): Promise<readonly DocumentRecord[]>
   /**
-   * The first-ingest times of the oldest and the newest document that the scope opens. Null if there is no document, or
-   * if a bounded scan cannot find the two times.
+   * Returns the first-ingest times of the oldest and the newest document that the scope opens. Null if there is no
+   * document, or if a bounded scan cannot find the two times.
    */
   ingestTimes(scope: Scope): Promise<IngestTimes | null>
-  /** Active classifications of a dataset, by code. */
+  /** Returns active classifications of a dataset, ordered by code. */
   classifications(datasetId: string, after: string | null, limit: number): Promise<readonly ClassificationRecord[]>
 }
 
@@ -34,14 +37,8 @@ export interface CatalogStore {
  */
 export interface BrowseQuery {
   readonly scope: Scope
-  readonly externalAuthorId: string | null
-  readonly topics: readonly string[] | null
-  readonly tags: readonly string[] | null
-  readonly classifications: readonly string[] | null
+  readonly conditions: Conditions
   readonly contentTypes: readonly string[] | null
-  /** Both bounds are inclusive. */
-  readonly scoreMin: number | null
-  readonly scoreMax: number | null
   /** The end of each interval is exclusive. */
   readonly publishedFrom: number | null
   readonly publishedTo: number | null
@@ -55,8 +52,8 @@ export interface BrowseQuery {
   readonly limit: number
   readonly snapshot: boolean
   /**
-   * The deadline, in milliseconds since 1970: the store gives up then, because nobody waits any longer. Null for no
-   * deadline.
+   * The deadline, in milliseconds since 1970. After it, the store stops, because the caller no longer waits. Null for
+   * no deadline.
    */
   readonly answerBy: number | null
 }
@@ -82,7 +79,7 @@ export interface DocumentRecord extends AnsweredValues {
   readonly versionCount: number
   /** When a collector last sent the document, changed or not. */
   readonly seenAt: number
-  /** Only if it was requested. */
+  /** Present if it was requested. */
   readonly snapshot?: SnapshotRecord | null
 }
 

@@ -6,13 +6,13 @@ import { formatOptionalTime, formatTime } from '../platform/time.ts'
 import type { Author, Document } from './answers.ts'
 import type { DocumentRecord, VersionRecord } from './catalog-store.ts'
 
-/** A document as an application gets it. */
+/** A document with the permissions that the application has for it. */
 export interface ReadableDocument {
   readonly record: DocumentRecord
   readonly fields: ReadonlySet<FieldPermission>
 }
 
-/** The document with the fields that the scope opens; null if the scope hides the document. */
+/** Returns null if the scope hides the document. */
 export function readableDocument(record: DocumentRecord, scope: Scope): ReadableDocument | null {
   const fields = readableFields(scope, record)
   return fields === null ? null : { record, fields }
@@ -26,7 +26,6 @@ export function documentAnswer({ record, fields }: ReadableDocument): Static<typ
   return answer as Static<typeof Document>
 }
 
-/** A value in the form that answers use. */
 function answerValue(kind: FieldKind, value: unknown): unknown {
   switch (kind) {
     case 'time':
@@ -58,7 +57,7 @@ const emptyAuthor = (): { readonly [Field in keyof (typeof Author)['properties']
   verified: null,
 })
 
-/** The text of a version, with the fields that may be read. */
+/** The text of a version. The title is left out if it may not be read. */
 export function contentAnswer(version: VersionRecord, record: DocumentRecord, fields: ReadonlySet<FieldPermission>) {
   return {
     document_id: record.documentId,

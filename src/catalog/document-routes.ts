@@ -13,7 +13,7 @@ import { dateTime, idOf, named, noFields, orNull, pageSize, readOnce, strict } f
 import { Document, Snapshot, snapshotAnswer } from './answers.ts'
 import type { CatalogStore, DocumentRecord, VersionSummary } from './catalog-store.ts'
 import { contentAnswer, documentAnswer, type ReadableDocument, readableDocument } from './document-answer.ts'
-import { invalid } from './listing-rules.ts'
+import { invalid } from './listing-times.ts'
 
 const Detail = named(
   'DocumentDetail',
@@ -277,13 +277,13 @@ export function documentRoutes(app: TypedApp, store: CatalogStore, cursors: Curs
    */
   async function pageOf<Item>(
     consumer: Consumer,
-    what: string,
+    resource: string,
     documentId: string,
     query: Static<typeof PageQuery>,
     read: (range: { before: string | null; limit: number }) => Promise<readonly Item[]>,
   ) {
     const limit = query.limit ?? 50
-    const binding = [what, consumer.applicationId, documentId, limit]
+    const binding = [resource, consumer.applicationId, documentId, limit]
     let before: string | null = null
     if (query.cursor !== undefined) {
       const opened = await cursors.open<string>(query.cursor, binding)
@@ -302,12 +302,12 @@ export function documentRoutes(app: TypedApp, store: CatalogStore, cursors: Curs
   }
 }
 
-/** A missing document and one without entitlement get the same answer, so that ids cannot be probed. */
+/** A missing document and one without entitlement get the same response, so that ids cannot be probed. */
 function documentNotFound(): TidemarkError {
   return new TidemarkError('document_not_found', 'no such document within the entitlements of this application')
 }
 
-/** The fields that may be read of a version that the scope opens. */
+/** The permissions for a version that the scope opens. */
 function fieldsOf({ language }: VersionSummary, record: DocumentRecord, scope: Scope): ReadonlySet<FieldPermission> {
   return readableFields(scope, { ...record, language: versionLanguage(language, record.language) }) ?? new Set()
 }

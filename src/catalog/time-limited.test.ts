@@ -6,20 +6,20 @@ import { timeLimited } from './time-limited.ts'
 const unavailable = (error: unknown) =>
   error instanceof TidemarkError && error.code === 'catalog_unavailable' && error.retryAfterSeconds === 1
 
-test('an answer in time is returned, and the store gets the deadline', async () => {
+test('returns a result that is in time, and passes the deadline to the store', async () => {
   const fromMs = Date.now()
   const answerBy = await timeLimited(60_000, async (by) => by)
   assert.ok(answerBy >= fromMs + 60_000 && answerBy <= Date.now() + 60_000)
 })
 
-test('no answer in time is 503', async () => {
+test('is 503 without a result in time', async () => {
   await assert.rejects(
     timeLimited(1, () => new Promise(() => {})),
     unavailable,
   )
 })
 
-test('errors of the store are passed on: a defect is not reported as unavailability', async () => {
+test('passes errors of the store on, and does not report defects as unavailability', async () => {
   for (const thrown of [new Error('no such table: document'), new TidemarkError('store_unavailable', 'away')]) {
     await assert.rejects(
       timeLimited(60_000, () => Promise.reject(thrown)),
@@ -28,15 +28,15 @@ test('errors of the store are passed on: a defect is not reported as unavailabil
   }
 })
 
-test('a store that gives up at the deadline counts as one that did not answer in time', async () => {
-  const givesUp = async (answerBy: number): Promise<never> => {
+test('treats a store that stops at the deadline as one that did not answer in time', async () => {
+  const stopsAtDeadline = async (answerBy: number): Promise<never> => {
     while (Date.now() < answerBy) {}
-    throw new UnavailableError('nobody waits any longer')
+    throw new UnavailableError('the listing passed its deadline')
   }
-  await assert.rejects(timeLimited(5, givesUp), unavailable)
+  await assert.rejects(timeLimited(5, stopsAtDeadline), unavailable)
 })
 
-test('a store that fails after its time leaves nothing unhandled', async () => {
+test('handles a rejection of the store after the deadline', async () => {
   let fail = (_error: Error): void => {}
   const late = new Promise<never>((_, reject) => {
     fail = reject

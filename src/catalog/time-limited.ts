@@ -1,8 +1,8 @@
 import { TidemarkError, UnavailableError } from '../platform/errors.ts'
 
 /**
- * The store's answer, or 503 if it takes longer than `limitMs`. The store gets the deadline too, so that it stops
- * working on an answer that nobody waits for.
+ * Returns the result of `work`, or throws a 503 if it takes longer than `limitMs`. The store gets the deadline too, so
+ * that it stops working when the caller no longer waits.
  */
 export async function timeLimited<T>(limitMs: number, work: (answerBy: number) => Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined

@@ -1,12 +1,13 @@
 /**
- * The fields of a document, each declared once. A row says what a field is, who sends it, who may read it and where it is
- * shown; schemas, merging, events, answers, exports, copies and columns follow from it, in the order of the rows.
+ * The fields of a document, each declared once. A row says what a field is, who sends it, who may read it and where it
+ * is shown. Schemas, merging, events, answers, exports, copies and columns are derived from it, in the order of the
+ * rows.
  *
- * A new field is one row here, one migration for its column, and its own test. The table is plain data and imports nothing:
- * every thread of the store loads it.
+ * A new field needs one row here, one migration for its column, and a test. The table is plain data and imports
+ * nothing, because every thread of the store loads it.
  */
 
-/** The field permissions an entitlement entry can grant. All other fields come with any entry. */
+/** The field permissions that an entitlement can grant. Fields without a permission come with every entitlement. */
 export const fieldPermissions = ['title', 'body', 'author', 'metadata', 'facts', 'metrics'] as const
 export type FieldPermission = (typeof fieldPermissions)[number]
 
@@ -20,7 +21,7 @@ export interface Fact {
   readonly metadata: Readonly<Record<string, unknown>>
 }
 
-/** The types of values in our code. The store keeps those of the second line as JSON. */
+/** The types of values in the code. The store keeps the types after the blank line as JSON. */
 export interface FieldValues {
   readonly text: string
   readonly status: DocumentStatus
@@ -37,7 +38,7 @@ export interface FieldValues {
 }
 export type FieldKind = keyof FieldValues
 
-/** The forms in which collectors write values. `ingest/document-input.ts` has the schema and the reader of each. */
+/** The input formats of collectors. `ingest/document-input.ts` has the schema and the reader of each. */
 export type InputForm =
   | 'id'
   | 'code'
@@ -56,52 +57,77 @@ export type InputForm =
   | 'facts'
 
 export interface DocumentField {
-  /** Its name in our code. */
+  /** The name in the code. */
   readonly property: string
   readonly kind: FieldKind
   /** Every document has a value. */
   readonly required?: true
-  /** The column of table `document`, if its name is another. `null`: the table has no such column. */
+  /** The column of table `document`. Default: the name of the field. `null`: the table has no column for it. */
   readonly column?: string | null
-  /** How collectors send it; absent where the server makes it. */
+  /** How collectors send it. Absent for a field that the server sets. */
   readonly input?: {
     readonly form: InputForm
-    /** Characters of a text, items of a list. */
+    /** The maximum: characters of a text, or items of a list. */
     readonly most?: number
     readonly description?: string
   }
   /**
    * The rule by which a new value is merged (`ingest/document-state.ts`). `version`: a change makes a new version.
-   * `snapshot`: a change makes a new snapshot. `update`: a change is only an update. Facts and the time of observation have
-   * rules of their own.
+   * `snapshot`: a change makes a new snapshot. `update`: a change is only an update. Facts and the time of observation
+   * have rules of their own.
    */
   readonly change?: 'version' | 'update' | 'facts' | 'observation' | 'snapshot'
   /**
-   * Which events name it in `changed_fields`, if not all. `versions`: those of new documents and versions. `updates`: those
-   * of updates.
+   * The events that name it in `changed_fields`. `versions`: events of new documents and versions. `updates`: events of
+   * updates. Default: all.
    */
   readonly namedIn?: 'versions' | 'updates' | 'none'
-  /** Any of these permissions opens it. Absent: it comes with every document. Empty: no reader gets it. */
+  /** Any of these permissions opens it. Absent: it needs no permission. Empty: no reader gets it. */
   readonly openedBy?: readonly FieldPermission[]
   /** A field of the document in answers, exports and copies. */
   readonly answer?: About
   /**
    * A field of search results. `version`: a text of the version that was found. `columns`: read with every result.
-   * `details`: read from the current document, and only for requests that ask for it.
+   * `details`: read from the current document, if the request wants it.
    */
   readonly result?: About & { readonly from: 'version' | 'columns' | 'details' }
   /**
-   * A change of it is fed to the search index. `columns`: scopes and filters read it. `catalog`: keyword searches can also
-   * filter, sort and count by it. The columns of both indexes are declared there.
+   * The search index holds it. `columns`: a column of every chunk, which scopes read. `catalog`: a column of the
+   * document, which keyword searches filter, sort and count by; the kind is a text, texts or an integer.
    */
   readonly indexed?: 'columns' | 'catalog'
+  /** The filter of listings and keyword searches by an indexed field. */
+  readonly filter?: FieldFilter
+  /** The name of the facet in searches. The field must be indexed. */
+  readonly facet?: string
+  /** `GET /v1/values` lists the values of the facet. */
+  readonly isListed?: true
+}
+
+/**
+ * A filter by one of several texts, or by an interval of integers. For an interval, there are two parameters, with the
+ * suffixes `_min` and `_max`.
+ */
+export interface FieldFilter {
+  readonly parameter: string
+  /** The noun in descriptions: "one of these LABEL", or for integers "this minimum LABEL". */
+  readonly label: string
+  /**
+   * The filter takes one value, which is only unique within a platform, so the request must name exactly one platform.
+   */
+  readonly needsPlatform?: true
+  /**
+   * The kind of term by which listings find a text without scanning. It is stored, so a number is never used again. The
+   * migration of a field with a new one is breaking: an earlier version would not delete its terms with a document.
+   */
+  readonly term?: number
 }
 
 interface About {
   readonly description?: string
 }
 
-/** In the order of answers. */
+/** In the order in which answers list them. */
 export const documentFields = {
   id: { property: 'documentId', kind: 'text', required: true, column: 'document_id', answer: {} },
   dataset_id: {
@@ -112,6 +138,8 @@ export const documentFields = {
     answer: {},
     result: { from: 'columns' },
     indexed: 'columns',
+    facet: 'dataset',
+    isListed: true,
   },
   source_platform: {
     property: 'platform',
@@ -121,6 +149,8 @@ export const documentFields = {
     answer: {},
     result: { from: 'columns' },
     indexed: 'columns',
+    facet: 'platform',
+    isListed: true,
   },
   external_id: {
     property: 'externalId',
@@ -184,6 +214,8 @@ export const documentFields = {
     answer: {},
     result: { from: 'columns' },
     indexed: 'columns',
+    facet: 'content_type',
+    isListed: true,
   },
   language: {
     property: 'language',
@@ -193,6 +225,8 @@ export const documentFields = {
     answer: {},
     result: { from: 'columns' },
     indexed: 'columns',
+    facet: 'language',
+    isListed: true,
   },
   region: {
     property: 'region',
@@ -202,6 +236,7 @@ export const documentFields = {
     answer: {},
     result: { from: 'columns', description: 'Addition: the region code of the document.' },
     indexed: 'columns',
+    facet: 'region',
   },
   status: {
     property: 'status',
@@ -220,6 +255,7 @@ export const documentFields = {
       description: 'Addition: the status of the original, as last reported by the collector.',
     },
     indexed: 'columns',
+    facet: 'status',
   },
   current_version_id: { property: 'currentVersionId', kind: 'text', required: true, answer: {} },
   published_at: {
@@ -234,7 +270,7 @@ export const documentFields = {
     result: { from: 'columns' },
     indexed: 'columns',
   },
-  /** The time in its ID. */
+  /** The time that is part of its ID. */
   created_at: {
     property: 'createdAt',
     kind: 'time',
@@ -275,6 +311,9 @@ export const documentFields = {
     answer: { description: 'Needs the permission `metadata`.' },
     result: { from: 'details', description: 'Addition, with the permission `metadata`.' },
     indexed: 'catalog',
+    filter: { parameter: 'topics', label: 'topics', term: 1 },
+    facet: 'topics',
+    isListed: true,
   },
   tags: {
     property: 'tags',
@@ -285,6 +324,9 @@ export const documentFields = {
     answer: { description: 'Needs the permission `metadata`.' },
     result: { from: 'details', description: 'Addition, with the permission `metadata`.' },
     indexed: 'catalog',
+    filter: { parameter: 'tags', label: 'platform tags', term: 2 },
+    facet: 'tags',
+    isListed: true,
   },
   quality: {
     property: 'quality',
@@ -326,6 +368,9 @@ export const documentFields = {
     openedBy: ['facts'],
     answer: { description: 'Classification codes. Needs the permission `facts`.' },
     indexed: 'catalog',
+    filter: { parameter: 'classification_codes', label: 'classification codes', term: 3 },
+    facet: 'classifications',
+    isListed: true,
   },
   score: {
     property: 'score',
@@ -335,6 +380,7 @@ export const documentFields = {
     openedBy: ['metrics'],
     answer: { description: 'Needs the permission `metrics`.' },
     indexed: 'catalog',
+    filter: { parameter: 'score', label: 'platform score' },
   },
   metrics: {
     property: 'metrics',
@@ -348,20 +394,27 @@ export const documentFields = {
 /** The columns that the store keeps for a document beside its fields. */
 export const keptColumns = {
   /**
-   * When a collector last observed it, changed or not: the time it reported, or the time of the request. Earlier releases
-   * stored the time of the last change.
+   * When a collector last observed it, changed or not: the time that it reported, or else the time of the request.
+   * Earlier releases stored the time of the last change.
    */
   updated_at: { property: 'seenAt', kind: 'time', required: true },
-  /** The ID of `author`. */
-  external_author_id: { property: 'externalAuthorId', kind: 'text', indexed: 'catalog' },
+  /** The ID in `author`. */
+  external_author_id: {
+    property: 'externalAuthorId',
+    kind: 'text',
+    openedBy: ['author', 'metadata'],
+    indexed: 'catalog',
+    filter: { parameter: 'external_author_id', label: 'author', needsPlatform: true },
+    facet: 'author',
+  },
   /** The latest snapshot. */
   snapshot_id: { property: 'snapshotId', kind: 'text' },
-  /** Tells a changed body from a repeated one without reading the old text. */
+  /** Shows whether a body has changed without reading the old text. */
   body_hash: { property: 'bodyHash', kind: 'text' },
   version_count: { property: 'versionCount', kind: 'integer', required: true },
   /**
-   * Rises across the whole instance with every change that the search index needs: texts, and columns that scopes and
-   * filters read. The index is fed in this order and remembers its position.
+   * Increases across the whole instance with every change that the search index needs, in texts or indexed columns. The
+   * index is fed in this order and remembers its position.
    */
   index_revision: { property: 'indexRevision', kind: 'integer', required: true },
 } as const satisfies Readonly<Record<string, DocumentField>>

@@ -1,4 +1,5 @@
-import { type DocumentField, documentFields, type FieldPermission, keptColumns } from './fields.ts'
+import type { Conditions, FacetName, ListedName, NumberRange } from './field-types.ts'
+import { type DocumentField, documentFields, type FieldFilter, type FieldPermission, keptColumns } from './fields.ts'
 
 /** A row of the table of fields, with its name. */
 export interface FieldRow extends DocumentField {
@@ -29,13 +30,41 @@ export const documentColumns = [...fieldColumns, ...rowsOf(keptColumns).filter(h
 /** The fields of the document object. */
 export const answerRows = fieldRows.flatMap((row) => (row.answer === undefined ? [] : { ...row, answer: row.answer }))
 
-/** The fields of results that come from the table. */
+/** The fields of search results. */
 export const resultRows = fieldRows.flatMap((row) => (row.result === undefined ? [] : { ...row, result: row.result }))
+
+/** The columns of the search index that belong to the document and not to its chunks. */
+export const catalogRows = documentColumns.filter(({ indexed }) => indexed === 'catalog')
+
+/** A row whose field has a filter. */
+export interface FilterRow extends ColumnRow {
+  readonly filter: FieldFilter
+}
+export const filterRows = documentColumns.filter((row): row is FilterRow => row.filter !== undefined)
+
+/** The condition on a field; undefined if the request has none. */
+export const conditionOf = (
+  conditions: Conditions,
+  { property }: FilterRow,
+): readonly string[] | NumberRange | undefined =>
+  (conditions as Readonly<Record<string, readonly string[] | NumberRange>>)[property]
+
+/** A row whose field is a facet. */
+export interface FacetRow extends ColumnRow {
+  readonly facet: string
+}
+export const facetRows = documentColumns.filter((row): row is FacetRow => row.facet !== undefined)
+const facetRowByName: ReadonlyMap<string, FacetRow> = new Map(facetRows.map((row) => [row.facet, row]))
+export const facetNames = facetRows.map(({ facet }) => facet) as readonly FacetName[]
+export const listedNames = facetRows.flatMap(({ facet, isListed }) =>
+  isListed ? [facet] : [],
+) as readonly ListedName[]
+export const facetRowOf = (name: FacetName): FacetRow => facetRowByName.get(name)!
 
 export const isJson = ({ kind }: FieldRow): boolean => jsonKinds.has(kind)
 const jsonKinds: ReadonlySet<string> = new Set(['texts', 'author', 'object', 'numbers', 'facts'])
 
-/** Whether a reader with these permissions may read the field. */
+/** Whether these permissions open the field. */
 export const opensField = (
   { openedBy }: Pick<DocumentField, 'openedBy'>,
   permissions: ReadonlySet<FieldPermission>,

@@ -1,7 +1,7 @@
 import type { ErrorDetail } from '../platform/errors.ts'
 import { pathSegment, pathSegmentRule } from '../platform/path-segment.ts'
 
-/** One request to the API, made for the application whose agent calls a tool. */
+/** A request to the API on behalf of the application whose agent calls a tool. */
 export interface ApiRequest {
   readonly method: 'GET' | 'POST'
   readonly path: string
@@ -38,7 +38,7 @@ export class Refusal extends Error {
   }
 }
 
-/** A text from an agent as one segment of a route's path. Throws if it cannot be one. */
+/** Encodes a text from an agent as one segment of a path. Throws if that is impossible. */
 export function segmentOf(argument: string, value: string): string {
   const segment = pathSegment(value)
   if (segment === null) throw invalidArgument(argument, pathSegmentRule)
@@ -53,7 +53,7 @@ function invalidArgument(path: string, message: string): Refusal {
 /** A value of a query string. A list becomes one text with commas; undefined values are left out. */
 type QueryValue = string | number | boolean | readonly string[] | undefined
 
-/** The routes as tools call them. The caller names the type of an answer; OpenAPI describes it. */
+/** A client of the API for tools. The caller names the type of a response, which OpenAPI describes. */
 export class Api {
   #make: MakeRequest
 
@@ -75,7 +75,9 @@ export class Api {
     return this.#json(await this.#make({ method: 'POST', path, body, headers }))
   }
 
-  /** The bytes of a file. Requested as a range, because a whole file may be answered with a redirect to a bucket. */
+  /**
+   * Returns the bytes of a file. It is requested as a range, because the response for a whole file may be a redirect.
+   */
   async file(path: string): Promise<Uint8Array> {
     const answer = await this.#make({ method: 'GET', path, headers: { range: 'bytes=0-' } })
     if (answer.status >= 300) this.#json(answer)

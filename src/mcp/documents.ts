@@ -17,7 +17,7 @@ export interface ListedDocument {
 const titleCharacters = 300
 const urlCharacters = 500
 const nameCharacters = 80
-const wordsMax = 10
+const labelsMax = 10
 
 export interface ListedAnswer {
   readonly document_id: string
@@ -27,8 +27,8 @@ export interface ListedAnswer {
 }
 
 /** The fields of a document that others have written, such as its title and author. */
-export function saidOf({ source_platform, title, url, author, topics, tags }: ListedDocument) {
-  const words = (list: readonly string[] | undefined) =>
+export function quotedFieldsOf({ source_platform, title, url, author, topics, tags }: ListedDocument) {
+  const labels = (list: readonly string[] | undefined) =>
     list === undefined || list.length === 0 ? undefined : list.map((one) => clipped(one, nameCharacters))
   return {
     source_platform,
@@ -37,13 +37,13 @@ export function saidOf({ source_platform, title, url, author, topics, tags }: Li
     url: url != null && url.length <= urlCharacters ? url : undefined,
     external_author_id: author?.external_author_id ?? undefined,
     author: author?.nickname == null ? undefined : clipped(author.nickname, nameCharacters),
-    topics: words(topics),
-    tags: words(tags),
+    topics: labels(topics),
+    tags: labels(tags),
   }
 }
 
 /** The fields of a document that the service itself assigns or checks. */
-export const toldOf = (id: string, { dataset_id, language, published_at, status }: ListedDocument) => ({
+export const serviceFieldsOf = (id: string, { dataset_id, language, published_at, status }: ListedDocument) => ({
   document_id: id,
   dataset_id,
   language: language ?? undefined,
@@ -57,12 +57,12 @@ export function listed(
   document: ListedDocument,
   more: { readonly text?: string | undefined } = {},
 ): ListedAnswer {
-  const { topics, tags, ...said } = saidOf(document)
-  const left = (list: readonly string[] = []) => (list.length > wordsMax ? list.length - wordsMax : undefined)
+  const { topics, tags, ...others } = quotedFieldsOf(document)
+  const omitted = (list: readonly string[] = []) => (list.length > labelsMax ? list.length - labelsMax : undefined)
   return {
-    ...toldOf(id, document),
-    more_topics: left(topics),
-    more_tags: left(tags),
-    quoted: { ...said, topics: topics?.slice(0, wordsMax), tags: tags?.slice(0, wordsMax), text: more.text },
+    ...serviceFieldsOf(id, document),
+    more_topics: omitted(topics),
+    more_tags: omitted(tags),
+    quoted: { ...others, topics: topics?.slice(0, labelsMax), tags: tags?.slice(0, labelsMax), text: more.text },
   }
 }

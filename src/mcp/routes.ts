@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify'
 import { type Static, type TProperties, Type } from 'typebox'
 import { bodyOf } from '../http/error-replies.ts'
+import { internalRequests } from '../http/internal-requests.ts'
 import { IdempotencyHeaders } from '../http/make-once.ts'
-import { askOwnRoutes } from '../http/own-requests.ts'
 import type { TypedApp } from '../http/typed-app.ts'
 import type { TidemarkError } from '../platform/errors.ts'
 import {
@@ -17,7 +17,7 @@ import {
   validatorFor,
 } from '../platform/validation.ts'
 
-/** Messages of agents are short. */
+/** The messages of agents are short. */
 const messageBytesMax = 65_536
 
 const messageIdLengthMax = 128
@@ -73,8 +73,8 @@ const McpError = named(
 )
 
 /**
- * Statuses that mean a fault in the message itself. Credentials and rates are checked before, and refused as on every
- * route.
+ * Statuses that mean a fault in the message itself. Credentials and rate limits are checked before that, and reported
+ * as on every route.
  */
 const messageFaults: readonly number[] = [400, 408, 413, 415]
 
@@ -94,20 +94,20 @@ function errorBody(error: TidemarkError, request: FastifyRequest): Static<typeof
 const isMessageId = (id: unknown): id is Static<typeof MessageId> =>
   typeof id === 'string' ? id.length <= messageIdLengthMax : Number.isSafeInteger(id)
 
-const word = Type.String({ maxLength: 1000 })
+const shortText = Type.String({ maxLength: 1000 })
 const anyObject = Type.Object({}, { additionalProperties: true })
 
 /**
- * The parameters of the methods that are checked here. The SDK would refuse the same ones with a dump of its schema.
+ * Validators for the parameters of methods. The SDK would report the same faults with a dump of its schema.
  */
 const paramsOf: Readonly<Record<string, Validator>> = {
   initialize: validatorOf({
-    protocolVersion: word,
+    protocolVersion: shortText,
     capabilities: anyObject,
-    clientInfo: Type.Object({ name: word, version: word }, { additionalProperties: true }),
+    clientInfo: Type.Object({ name: shortText, version: shortText }, { additionalProperties: true }),
   }),
-  'tools/call': validatorOf({ name: word, arguments: Type.Optional(anyObject) }),
-  'tools/list': validatorOf({ cursor: Type.Optional(word) }),
+  'tools/call': validatorOf({ name: shortText, arguments: Type.Optional(anyObject) }),
+  'tools/list': validatorOf({ cursor: Type.Optional(shortText) }),
 }
 
 function validatorOf(fields: TProperties): Validator {
@@ -156,15 +156,17 @@ export function mcpRoutes(app: TypedApp): void {
         const error = { code: faultCodes.invalidParams, message: fault }
         return reply.send({ jsonrpc: '2.0', id: request.body.id ?? null, error } as { jsonrpc: string })
       }
-      // Loaded on first use, because it takes about 30 MB and 0.15 s of CPU time, and most instances never need it.
+      // Loaded on first use, because the SDK takes much memory and most instances never need it.
       const { answerMessage } = await import('./answer-message.ts')
       const { 'mcp-protocol-version': protocolVersion, 'idempotency-key': key } = request.headers
-      const ask = askOwnRoutes(request, reply)
+      const makeRequest = internalRequests(request, reply)
       const answer = await answerMessage(
         request.body,
         typeof protocolVersion === 'string' ? protocolVersion : null,
-        // A tool that makes something may have a key of its own among its arguments, which wins over the header.
-        key === undefined ? ask : (call) => ask({ ...call, headers: { 'idempotency-key': key, ...call.headers } }),
+        // A tool that creates something may have an idempotency key among its arguments, which takes precedence.
+        key === undefined
+          ? makeRequest
+          : (call) => makeRequest({ ...call, headers: { 'idempotency-key': key, ...call.headers } }),
         (tool, err) => request.log.error({ reqId: request.id, tool, err }, 'a tool failed'),
       )
       if (answer.body === null) return reply.status(answer.status as 202).send(undefined as never)

@@ -5,7 +5,7 @@ import { clipped, fitting, fittingFields, partOf, tokensIn } from './token-budge
 
 const text = fc.string({ unit: 'binary', maxLength: 300 })
 
-test('a text comes in parts that fit as JSON writes them, and together are the text', () => {
+test('a text is split into parts that fit as JSON, and together are the whole text', () => {
   fc.assert(
     fc.property(text, fc.integer({ min: 12, max: 60 }), (whole, tokens) => {
       let read = ''
@@ -13,7 +13,7 @@ test('a text comes in parts that fit as JSON writes them, and together are the t
         const { part, next } = partOf(whole, from, tokens)
         assert.ok(tokensIn(JSON.stringify(part)) <= tokens + 2, `${tokensIn(JSON.stringify(part))} of ${tokens}`)
         assert.ok(part.isWellFormed())
-        assert.ok(next === null || next > from, 'it goes on')
+        assert.ok(next === null || next > from, 'each part makes progress')
         read += part
         from = next
       }
@@ -27,7 +27,7 @@ test('a part that starts within a surrogate pair starts after it', () => {
   assert.deepEqual(partOf('abc', 9, 10), { part: '', next: null })
 })
 
-test('what does not fit into a list is named by its id, and the list with those ids fits', () => {
+test('items that do not fit are listed by id, and the list with these ids fits', () => {
   const items = fc.array(fc.record({ id: fc.uuid(), words: text }), { maxLength: 40 })
   fc.assert(
     fc.property(items, fc.integer({ min: 1000, max: 4000 }), (all, tokens) => {
@@ -44,7 +44,7 @@ test('what does not fit into a list is named by its id, and the list with those 
   )
 })
 
-test('fields that do not fit are counted, those that do fit as JSON writes them', () => {
+test('fields that do not fit are counted, and the others fit as JSON', () => {
   const value = fc.oneof(text, fc.integer(), fc.array(text, { maxLength: 12 }), fc.dictionary(text, fc.integer()))
   const sizeOf = (one: unknown) => (typeof one === 'object' && one !== null ? Object.keys(one).length : 1)
   fc.assert(
@@ -55,12 +55,12 @@ test('fields that do not fit are counted, those that do fit as JSON writes them'
         const there = Object.hasOwn(shown, name) ? sizeOf(shown[name]) : 0
         assert.equal(there + (Object.hasOwn(left, name) ? left[name]! : 0), sizeOf(one), name)
       }
-      assert.deepEqual(fittingFields(fields, 1e9).left, undefined, 'all of it where there is room')
+      assert.deepEqual(fittingFields(fields, 1e9).left, undefined, 'everything is shown if there is room')
     }),
   )
 })
 
-test('what is clipped has no half of a character at its end', () => {
+test('a clipped text does not end within a surrogate pair', () => {
   assert.equal(clipped('a🌊b', 2), 'a…')
   assert.equal(clipped('a🌊', 3), 'a🌊')
 })

@@ -1,7 +1,7 @@
 /**
- * Limits the size of an answer in the context of a model. Token counts differ from model to model. Three ASCII
- * characters, or one other character, count as one token here. Usual models need fewer tokens, so an answer never
- * exceeds its limit.
+ * Limits the size of an answer in the context of a model. Token counts differ between models. Here three ASCII
+ * characters count as one token, and so does any other UTF-16 code unit. Common models need fewer tokens, so an answer
+ * stays within its limit.
  */
 export const tokenLimits = { min: 1000, max: 25_000, default: 4000 } as const
 
@@ -13,7 +13,7 @@ export function tokensIn(text: string): number {
   return Math.ceil((text.length - other) / asciiPerToken) + other
 }
 
-/** The tokens of one id in a list of ids. */
+/** The tokens of one ID in a list of IDs. */
 const tokensOfId = 14
 
 /** The first items that fit, and the ids of the rest. The ids are part of the budget. */
@@ -79,7 +79,7 @@ export function partOf(
   let end = start
   for (let used = 0; end < text.length; end++) {
     const code = text.charCodeAt(end)
-    // The length in JSON: a line break or a quote is two characters there, a control character six.
+    // The length in JSON, where a line break or a quote takes two characters and a control character six.
     const written = code < 32 ? (code === 10 || code === 13 || code === 9 ? 2 : 6) : code === 34 || code === 92 ? 2 : 1
     used += code > 127 ? 1 : written / asciiPerToken
     if (used > tokens) break

@@ -3,15 +3,15 @@ import { strict } from '../platform/validation.ts'
 import type { Api } from './api.ts'
 import { tokenLimits } from './token-budget.ts'
 
-/** Something that an agent can do. The routes that a tool calls decide what the agent may read, and how often. */
+/** A tool of the Model Context Protocol. The routes that it calls enforce entitlements and rate limits. */
 export interface Tool {
   readonly name: string
   readonly title: string
   /** For the agent: when to use the tool, and how to continue from its answer. */
   readonly description: string
   readonly input: object
-  /** True if the tool makes something; otherwise it only reads. */
-  readonly makes: boolean
+  /** True if the tool creates something; otherwise it only reads. */
+  readonly creates: boolean
   /** True if its answers have a field `quoted`. */
   readonly quotes: boolean
   /** Returns the answer, which is sent as JSON and takes at most `tokens`. */
@@ -31,14 +31,14 @@ const budget = {
 }
 
 export function tool<const Fields extends TProperties>(
-  about: Omit<Tool, 'input' | 'makes' | 'run'> & { readonly makes?: true; readonly fields: Fields },
+  about: Omit<Tool, 'input' | 'creates' | 'run'> & { readonly creates?: true; readonly fields: Fields },
   run: (input: Static<ReturnType<typeof Type.Object<Fields>>>, api: Api, tokens: number) => Promise<object>,
 ): Tool {
-  const { fields, makes = false, ...said } = about
-  return { ...said, makes, input: Type.Object({ ...fields, ...budget }, strict), run: run as Tool['run'] }
+  const { fields, creates = false, ...others } = about
+  return { ...others, creates, input: Type.Object({ ...fields, ...budget }, strict), run: run as Tool['run'] }
 }
 
-/** Parameters that several tools use. */
+/** A parameter with a list of codes. */
 export const codes = (description: string) =>
   Type.Optional(
     Type.Array(Type.String({ minLength: 1, maxLength: 128, pattern: '^[^,]*$' }), {

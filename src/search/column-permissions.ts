@@ -1,26 +1,26 @@
-import type { FieldPermission, Scope } from '../access/scope.ts'
-import { documentFields } from '../document/fields.ts'
+import type { Scope } from '../access/scope.ts'
+import { documentFields, type FieldPermission } from '../document/fields.ts'
+import { type ColumnRow, catalogRows, facetRowOf, opensField } from '../document/rows.ts'
 import type { Facet } from './facets.ts'
 
-/** The catalog columns of a document, and the field permissions that open each: any one of them. */
-export const columnPermissions = {
-  author: documentFields.author.openedBy,
-  topics: documentFields.topics.openedBy,
-  tags: documentFields.tags.openedBy,
-  classifications: documentFields.classifications.openedBy,
-  score: documentFields.score.openedBy,
-} as const satisfies Record<string, readonly FieldPermission[]>
-export type CatalogColumn = keyof typeof columnPermissions
-
-/** The catalog column that a facet counts; null if it counts something that comes with every document. */
-export const columnOf = (facet: Facet): CatalogColumn | null =>
-  typeof facet === 'string' && facet in columnPermissions ? (facet as CatalogColumn) : null
-
-export const opens = (fields: ReadonlySet<FieldPermission> | readonly FieldPermission[], column: CatalogColumn) => {
-  const granted = new Set(fields)
-  return columnPermissions[column].some((permission) => granted.has(permission))
+/** A column of the index that needs a permission. Any one of `openedBy` is enough. */
+export interface GuardedColumn extends ColumnRow {
+  readonly openedBy: readonly FieldPermission[]
 }
 
-/** The entries that open a column. */
-export const entriesOpening = (column: CatalogColumn, { entries }: Scope): Scope['entries'] =>
-  entries.filter(({ fields }) => opens(fields, column))
+const isGuarded = (row: ColumnRow): row is GuardedColumn => row.openedBy !== undefined
+
+/** The column that a facet counts; null if it needs no permission. */
+export function columnOf(facet: Facet): GuardedColumn | null {
+  const row = typeof facet === 'string' ? facetRowOf(facet) : null
+  return row !== null && isGuarded(row) ? row : null
+}
+
+/** The column that `-score` sorts by. */
+export const scoreRow = catalogRows
+  .filter(isGuarded)
+  .find(({ property }) => property === documentFields.score.property)!
+
+/** The entries that grant a permission for the column. */
+export const entriesOpening = (column: ColumnRow, { entries }: Scope): Scope['entries'] =>
+  entries.filter(({ fields }) => opensField(column, new Set(fields)))

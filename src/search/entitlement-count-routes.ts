@@ -7,7 +7,7 @@ import type { TypedApp } from '../http/typed-app.ts'
 import { named, noFields, strict } from '../platform/validation.ts'
 import { listValues, type ValuesParts } from './list-values.ts'
 
-/** Nearly every instance fits all its datasets on one page. */
+/** Nearly every instance has fewer datasets than this, so one page is enough. */
 const pageSize = 1000
 
 export function entitlementCountRoutes(app: TypedApp, parts: ValuesParts): void {
@@ -50,11 +50,11 @@ export function entitlementCountRoutes(app: TypedApp, parts: ValuesParts): void 
       const access = compileScope(request.body.entitlements.map(scopeEntryOf), {})
       if (!access.allowed) return { documents: 0, datasets: [] }
       const caller = { id: 'operator', signal: abortSignalOf(reply) }
-      const asked = { scope: access.scope, field: 'dataset', prefix: '', limit: pageSize } as const
+      const counted = { scope: access.scope, field: 'dataset', prefix: '', limit: pageSize } as const
       const datasets: { dataset_id: string; documents: number }[] = []
       let after: string | null = null
       do {
-        const page = await listValues(parts, { ...asked, after }, caller)
+        const page = await listValues(parts, { ...counted, after }, caller)
         datasets.push(...page.values.map(({ value, count }) => ({ dataset_id: value, documents: count })))
         after = page.next
       } while (after !== null)

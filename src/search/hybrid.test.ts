@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { plainColumns } from '../../test/support/plain-columns.ts'
 import type { FieldPermission, Scope } from '../access/scope.ts'
-import { type Embedder, usualCosines } from '../embedding/embedder.ts'
+import { defaultCosines, type Embedder } from '../embedding/embedder.ts'
 import { QueryCache } from '../embedding/query-cache.ts'
 import { FairSlots } from '../fair-queue/fair-slots.ts'
 import type { SearchIndex } from '../indexing/fed-index.ts'
@@ -21,7 +21,7 @@ import type { ChunkText, ResultDocument, SearchSource, ShownChunk, VersionHead }
 import type { SearchTexts } from './search-texts.ts'
 import { Searcher } from './searcher.ts'
 
-/** Hybrid search over documents with given scores: the tests check how the scores are combined. */
+/** A document with given scores. The tests check how hybrid search combines the scores. */
 interface Given {
   readonly id: string
   readonly keyword?: number
@@ -141,7 +141,7 @@ function searcherOver(
     model: 'm',
     dimensions: 2,
     languages: ['en'],
-    cosines: usualCosines,
+    cosines: defaultCosines,
     embed: async (texts) => texts.map(() => Float32Array.of(1, 0)),
     close: async () => {},
   }
@@ -150,16 +150,16 @@ function searcherOver(
   return new Searcher({
     index,
     texts: {
-      rank: (...asked) => rankCandidates(source, ...asked),
-      count: (...asked) => countCandidates(source, ...asked),
-      present: (...asked) => presentResults(source, ...asked),
+      rank: (...request) => rankCandidates(source, ...request),
+      count: (...request) => countCandidates(source, ...request),
+      present: (...request) => presentResults(source, ...request),
     } satisfies SearchTexts,
     embedder,
     others: () => [],
     cache,
     ...weights,
     crossEncoder: null,
-    turns: new FairSlots(1),
+    slots: new FairSlots(1),
     isRefilling: () => false,
     isBehind: () => false,
     ...parts,
@@ -227,7 +227,7 @@ test('the parts of a score add up, with a cross-encoder and without', async () =
   assert.equal((await search(searcherOver(titled), 'tidal power'))[0]!.explanation, null)
 })
 
-test('by several models: the cosine of each, and what it adds to the score, in vector and in hybrid mode', async () => {
+test('with several models, the explanation has the cosine of each and its part of the score', async () => {
   const embed = async () => [Float32Array.of(1, 0)]
   const cosines = { unrelated: 0.7, related: 0.9 }
   const second = { profileId: 'q', languages: null, dimensions: 2, cosines, embed } as unknown as Embedder
@@ -246,20 +246,20 @@ test('by several models: the cosine of each, and what it adds to the score, in v
   }
 })
 
-test('an exact title is not lost to near misses of both branches', async () => {
+test('an exact title ranks before near misses of both branches', async () => {
   const exact = { id: 'exact', keyword: 4, cosine: 0.6, title: 'Tidal power' }
   const found = await search(searcherOver([...many.slice(0, 50), exact]), 'tidal power')
   assert.equal(found[0]!.documentId, 'exact')
 })
 
-test('the best by words is read, however far its vector', async () => {
+test('the best candidate by words is reranked even if its vector is far', async () => {
   const near = Array.from({ length: 100 }, (_, i) => ({ id: `n${i}`, keyword: 6, cosine: 0.9, text: 'tidal' }))
   const exact = { id: 'exact', keyword: 7, cosine: 0.1, text: 'the great tidal power plant' }
   const found = await search(searcherOver([...near, exact]), 'great tidal power plant')
   assert.equal(found[0]!.documentId, 'exact')
 })
 
-test('a title or body that the reader may not see earns nothing', async () => {
+test('a title or body that the caller may not read does not affect the score', async () => {
   const given = [
     { id: 'a', keyword: 5, cosine: 0.7, title: 'Storms', text: 'tidal power' },
     { id: 'b', keyword: 5, cosine: 0.7, title: 'Tidal power', text: 'storms' },
@@ -276,7 +276,7 @@ test('a title or body that the reader may not see earns nothing', async () => {
   assert.equal(first!.score, second!.score)
 })
 
-test('a title that the reader may not see does not get a document read', async () => {
+test('a title that the caller may not read does not select a document for reranking', async () => {
   const last = { id: 'last', keyword: 1, cosine: 0.1, text: 'tidal power' }
   const scores = async (title: string, fields: readonly FieldPermission[]) =>
     (await search(searcherOver([...many.slice(0, 60), { ...last, title }]), 'tidal power', 100, scopeOf(fields))).map(
@@ -286,7 +286,7 @@ test('a title that the reader may not see does not get a document read', async (
   assert.notDeepEqual(await scores('Tidal power', ['title', 'body']), await scores('Storms', ['title', 'body']))
 })
 
-test('what a document has become since is not told by the score of an earlier version', async () => {
+test('the score of an earlier version does not reveal the current title or language', async () => {
   const given = [
     { id: 'a', keyword: 5, cosine: 0.7, title: 'Storms', text: 'of the sea', language: 'en' },
     { id: 'b', keyword: 4, cosine: 0.9, title: 'Waves', text: 'tidal power', language: 'en' },
@@ -299,7 +299,7 @@ test('what a document has become since is not told by the score of an earlier ve
   assert.deepEqual(await found({ title: 'Tidal power', language: 'de' }), await found(undefined))
 })
 
-test('texts that the reader may not see are not sent to a cross-encoder', async () => {
+test('texts that the caller may not read are not sent to a cross-encoder', async () => {
   const sent: string[] = []
   const crossEncoder = {
     scores: async (_: string, texts: readonly string[]) => {
@@ -312,7 +312,7 @@ test('texts that the reader may not see are not sent to a cross-encoder', async 
   assert.deepEqual(sent, ['body'])
 })
 
-test('in a language that the model does not know, the words decide', async () => {
+test('words decide in a language that the model does not know', async () => {
   const german = { id: 'german', keyword: 9, cosine: 0.3, text: 'Die Kraft der Gezeiten', language: 'de' }
   const english = { id: 'english', keyword: 5, cosine: 0.95, text: 'The power of tides', language: 'en' }
   assert.deepEqual(ids(await search(searcherOver([german, english]), 'Was ist die Kraft der Gezeiten?')), [
@@ -327,7 +327,7 @@ test('in a language that the model does not know, the words decide', async () =>
   ])
 })
 
-test('words decide where the best by words has many of those of the query, and what is near where it has few', async () => {
+test('words decide if the best match has many words of the query, and vectors if it has few', async () => {
   const question = 'harbour engine bridge violin planet treaty market season protein theory'
   const first = async (found: number) => {
     const parts = Array.from({ length: 10 }, (_, i) => (i < found ? 12 / found : 0))
@@ -342,7 +342,7 @@ test('words decide where the best by words has many of those of the query, and w
   assert.equal(await first(1), 'near')
 })
 
-test('signs hold for what the vector branch found', async () => {
+test('required and excluded words apply to documents of the vector branch', async () => {
   const given = [
     { id: 'words', keyword: 5, cosine: 0.5, text: 'tidal plants' },
     { id: 'near', cosine: 0.95, text: 'tidal power' },
@@ -352,44 +352,44 @@ test('signs hold for what the vector branch found', async () => {
   assert.equal((await search(searcherOver(given), 'tidal plants')).length, 2)
 })
 
-test('a cross-encoder has the last word on the best, and the others stay below', async () => {
-  const asked: number[] = []
+test('a cross-encoder decides the order of the best, and the others stay below', async () => {
+  const requests: number[] = []
   const crossEncoder = {
     scores: async (_: string, texts: readonly string[]) => {
-      asked.push(texts.length)
+      requests.push(texts.length)
       return texts.map((_, i) => (i + 1) / 100)
     },
   }
   const own = ids(await search(searcherOver(many), 'tidal power', 100))
   const found = await search(searcherOver(many, { crossEncoder }), 'tidal power', 100)
   const { rerankMax } = searchLimits
-  assert.deepEqual(asked, [rerankMax])
+  assert.deepEqual(requests, [rerankMax])
   assert.deepEqual(ids(found), [...own.slice(0, rerankMax).reverse(), ...own.slice(rerankMax)])
   assert.equal(found[0]!.rerankScore, rerankMax / 100)
 })
 
-test('without an answer of the cross-encoder the own order stands', async () => {
+test('the order of the built-in reranker stays if the cross-encoder is unavailable', async () => {
   const own = await search(searcherOver(many), 'tidal power', 100)
   const crossEncoder = { scores: () => Promise.reject(new UnavailableError('down')) }
   assert.deepEqual(await search(searcherOver(many, { crossEncoder }), 'tidal power', 100), own)
 })
 
-test('which words the best has is asked of the index only where it matters', async () => {
-  const asked: ScoreRequest[] = []
+test('the parts of the best match are only requested if they matter', async () => {
+  const requests: ScoreRequest[] = []
   const searcher = searcherOver([{ id: 'a', keyword: 2, cosine: 0.8, text: 'tidal power' }], {}, (request) => {
-    asked.push(request)
+    requests.push(request)
   })
   await search(searcher, 'tidal power')
-  assert.deepEqual(asked, [])
+  assert.deepEqual(requests, [])
   await search(searcher, 'tidal power of the sea')
   assert.deepEqual(
-    asked.map(({ documentIds, explain }) => ({ documentIds, explain })),
+    requests.map(({ documentIds, explain }) => ({ documentIds, explain })),
     [{ documentIds: ['a'], explain: ['a'] }],
   )
 })
 
-test('each branch is asked for what only the other found, and for nothing else', async () => {
-  const asked: ScoreRequest[] = []
+test('each branch scores only the documents that only the other found', async () => {
+  const requests: ScoreRequest[] = []
   const given = [
     { id: 'both', keyword: 3, parts: [1, 1, 1, 0], cosine: 0.9 },
     { id: 'words', keyword: 4, parts: [1, 1, 1, 1], text: 'tidal power' },
@@ -397,12 +397,12 @@ test('each branch is asked for what only the other found, and for nothing else',
   ]
   const query = 'tidal power of the sea'
   const found = await search(
-    searcherOver(given, {}, (request) => asked.push(request)),
+    searcherOver(given, {}, (request) => requests.push(request)),
     query,
   )
   assert.deepEqual(ids(found).sort(), ['both', 'near', 'words'])
   assert.deepEqual(
-    asked.map(({ documentIds, explain, vectors }) => ({ documentIds, explain, profiles: vectors.map(profileOf) })),
+    requests.map(({ documentIds, explain, vectors }) => ({ documentIds, explain, profiles: vectors.map(profileOf) })),
     [
       { documentIds: ['words', 'near'], explain: ['words'], profiles: [] },
       { documentIds: ['words'], explain: undefined, profiles: ['p'] },

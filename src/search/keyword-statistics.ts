@@ -1,7 +1,7 @@
 /**
- * The statistics that keyword scores were computed from, as numbers that one page hands to the next. Every added or
- * removed document changes them and so the scores of all others: a page that continued after a score with other
- * statistics would repeat or lose documents. They belong to the terms of the request, in their order.
+ * The BM25 statistics of a keyword search. Each page passes them to the next one in the cursor. Every added or removed
+ * document changes them, and with them all scores, so a page that used other statistics than the page before would
+ * repeat or skip documents. They belong to the terms of the request, in this order.
  */
 export interface KeywordStatistics {
   readonly chunks: number
@@ -10,7 +10,7 @@ export interface KeywordStatistics {
   readonly counts: readonly number[]
 }
 
-/** Statistics of more terms are not handed on, so that a cursor stays short. */
+/** Statistics of more terms are not packed, so that the cursor stays short. */
 const termsMax = 200
 
 export function packStatistics(
@@ -20,7 +20,7 @@ export function packStatistics(
   return terms.length > termsMax ? undefined : [digestOf(terms), chunks, totalLength, ...counts]
 }
 
-/** Returns `null` if the numbers belong to other terms: similar words are looked up anew for every page. */
+/** Returns `null` if the numbers belong to other terms, because similar words are looked up again for every page. */
 export function unpackStatistics(
   packed: readonly number[] | undefined,
   terms: readonly string[],

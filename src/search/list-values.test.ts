@@ -6,11 +6,11 @@ import { UnavailableError } from '../platform/errors.ts'
 import { listValues, type ValuesParts } from './list-values.ts'
 import type { ValuesOutcome } from './search-index.ts'
 
-const asked = { scope: { entries: [] }, field: 'topics', prefix: '', after: null, limit: 5 } as const
+const request = { scope: { entries: [] }, field: 'topics', prefix: '', after: null, limit: 5 } as const
 const caller = { id: 'app', signal: new AbortController().signal }
 
-/** An index with given answers. */
-class Answering extends BruteForceIndex {
+/** An index whose `values` returns a given outcome. */
+class IndexWithOutcome extends BruteForceIndex {
   readonly #outcome: ValuesOutcome
 
   constructor(outcome: ValuesOutcome) {
@@ -25,35 +25,35 @@ class Answering extends BruteForceIndex {
 
 const partsOf = (more: Partial<ValuesParts> = {}): ValuesParts => ({
   index: new BruteForceIndex(),
-  turns: new FairSlots(1),
+  slots: new FairSlots(1),
   isRefilling: () => false,
   isBehind: () => false,
   ...more,
 })
 
 suite('listing values', () => {
-  test('what the index says; its turn is over afterwards, whatever it says', async () => {
-    const turns = new FairSlots(1)
+  test('returns the outcome of the index, and releases its slot after every outcome', async () => {
+    const slots = new FairSlots(1)
     const outcomes: ValuesOutcome[] = [
       { outcome: 'timed_out' },
       { outcome: 'unavailable', reason: 'closed' },
       { outcome: 'found', values: [{ value: 'x', count: 1 }], next: null },
     ]
     for (const outcome of outcomes) {
-      const listed = listValues(partsOf({ turns, index: new Answering(outcome) }), asked, caller)
+      const listed = listValues(partsOf({ slots, index: new IndexWithOutcome(outcome) }), request, caller)
       if (outcome.outcome === 'found') assert.deepEqual(await listed, outcome)
       else await assert.rejects(listed, UnavailableError)
     }
   })
 
-  test('counts of an index that lacks documents would be too low: there are none', async () => {
-    for (const lack of ['isRefilling', 'isBehind']) {
-      await assert.rejects(listValues(partsOf({ [lack]: () => true }), asked, caller), UnavailableError)
+  test('rejects while the index is incomplete, because counts would be too low', async () => {
+    for (const state of ['isRefilling', 'isBehind']) {
+      await assert.rejects(listValues(partsOf({ [state]: () => true }), request, caller), UnavailableError)
     }
   })
 
-  test('who goes away is not answered', async () => {
+  test('rejects if the client has disconnected', async () => {
     const gone = AbortSignal.abort(new Error('gone'))
-    await assert.rejects(listValues(partsOf(), asked, { id: 'app', signal: gone }), /gone/)
+    await assert.rejects(listValues(partsOf(), request, { id: 'app', signal: gone }), /gone/)
   })
 })

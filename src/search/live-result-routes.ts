@@ -5,7 +5,7 @@ import type { TypedApp } from '../http/typed-app.ts'
 import { liveLimits as limits } from '../live/limits.ts'
 import { type LiveQueries, statusOf } from '../live/live-queries.ts'
 import { about, byId, route } from '../live/live-route.ts'
-import type { ItemPlace } from '../live/live-store.ts'
+import type { ItemPosition } from '../live/live-store.ts'
 import { liveScope } from '../live/routes.ts'
 import { LiveQuery, liveQueryAnswer } from '../live/schemas.ts'
 import { isReady } from '../live/states.ts'
@@ -56,9 +56,9 @@ export function liveResultRoutes(
       const { limit = limits.resultsDefault, cursor } = request.query
       const id = request.params.live_query_id
       const binding = ['live-results', consumer.applicationId, id, limit]
-      let after: ItemPlace | null = null
+      let after: ItemPosition | null = null
       if (cursor !== undefined) {
-        const opened = await cursors.open<ItemPlace>(cursor, binding)
+        const opened = await cursors.open<ItemPosition>(cursor, binding)
         if (!opened.ok)
           throw invalid('cursor', 'does not belong to this request: repeat it unchanged, with the same limit')
         after = opened.position

@@ -1,5 +1,5 @@
 import { type FieldPermission, readableFields, type Scope } from '../access/scope.ts'
-import type { ItemPlace, LiveItem, LiveQuery, LiveStore } from '../live/live-store.ts'
+import type { ItemPosition, LiveItem, LiveQuery, LiveStore } from '../live/live-store.ts'
 import { findHits } from '../text/find-hits.ts'
 import { guessLanguage } from '../text/guess-language.ts'
 import { summarise } from '../text/highlight.ts'
@@ -14,36 +14,36 @@ import { chunksOf } from './version-chunks.ts'
 const allFields = new Set(resultFields)
 
 /**
- * A page of the results of a live query, as far as the scope shows them. The collectors decide the order: the first
- * items of all platforms come first, and the score only expresses that order. `next` is the position to continue from,
- * null at the end.
+ * A page of those results of a live query that the scope opens. The collectors decide the order: the first items of all
+ * platforms come first, and the score only expresses that order. `next` is the position to continue from, null at the
+ * end.
  */
 export async function readLiveResults(
   store: LiveStore,
   liveQuery: LiveQuery,
   scope: Scope,
-  after: ItemPlace | null,
+  after: ItemPosition | null,
   limit: number,
-): Promise<{ results: ResultItem[]; next: ItemPlace | null }> {
+): Promise<{ results: ResultItem[]; next: ItemPosition | null }> {
   const query = parseQuery(liveQuery.query, null)
   const results: ResultItem[] = []
-  let place = after
+  let position = after
   for (;;) {
     // One more item than requested shows whether there is a next page.
-    const items = await store.items(liveQuery.liveQueryId, place, limit + 1)
+    const items = await store.items(liveQuery.liveQueryId, position, limit + 1)
     const opened = items.map((item) => ({ item, fields: readableFields(scope, item) }))
     const withBody = opened.filter(({ fields }) => fields?.has('body')).map(({ item }) => item.versionId)
     const bodies = new Map((await store.bodies(withBody)).map(({ versionId, body }) => [versionId, body]))
     for (const { item, fields } of opened) {
-      if (fields !== null && results.length === limit) return { results, next: place }
+      if (fields !== null && results.length === limit) return { results, next: position }
       if (fields !== null) results.push(present(item, bodies.get(item.versionId) ?? null, query, fields))
-      place = item.place
+      position = item.position
     }
     if (items.length <= limit) return { results, next: null }
   }
 }
 
-/** `readBody` is null if the body may not be read: then the first chunk is named, which every version has. */
+/** `readBody` is null if the body may not be read. The best chunk is then the first one, which every version has. */
 function present(
   item: LiveItem,
   readBody: string | null,
@@ -62,7 +62,7 @@ function present(
   }
   const text = body.slice(best.startsAt, best.endsAt)
   const { documentId, versionId } = item
-  const score = 1 / (1 + item.place[0])
+  const score = 1 / (1 + item.position[0])
   const ranked = { score, keywordScore: null, vectorScore: null, rerankScore: null, explanation: null }
   return makeResult(allFields, readable, {
     found: { documentId, best: { chunkId: best.chunkId, versionId, score }, ...ranked },

@@ -11,13 +11,13 @@ import type { Cursors } from '../platform/cursors.ts'
 import type { ErrorCode } from '../platform/errors.ts'
 import { type Tracer, untraced } from '../platform/tracing.ts'
 import { noFields } from '../platform/validation.ts'
+import type { Degradation } from './degradations.ts'
 import { KeywordCursors } from './parse/keyword-cursors.ts'
 import { type Mode, modes, SearchBody, SearchWithLiveBody, searchBodyOf } from './parse/search-request.ts'
 import { SearchAnswer, searchAnswer } from './present/search-answer.ts'
 import type { SearchMeasures } from './search-measures.ts'
 import { SearchTime } from './search-time.ts'
 import type { Searcher } from './searcher.ts'
-import type { Shortfall } from './shortfall.ts'
 
 export interface SearchParts {
   readonly searcher: Searcher
@@ -42,10 +42,10 @@ const modeMeanings: Record<Mode, string> = {
   hybrid: 'Combines keyword and vector search, and reranks the best candidates.',
 }
 const response = { 200: SearchAnswer }
-/** A top-up that is switched off counts as absent, and its other settings are not checked. */
+/** Removes `live` if it is disabled, so that its other fields are not validated. */
 const preValidation = ({ body }: FastifyRequest, _reply: FastifyReply, done: () => void): void => {
-  const asked = body as { live?: { enabled?: unknown } | null } | null | undefined
-  if (asked?.live?.enabled === false) delete asked.live
+  const search = body as { live?: { enabled?: unknown } | null } | null | undefined
+  if (search?.live?.enabled === false) delete search.live
   done()
 }
 const withLive = {
@@ -132,9 +132,9 @@ async function answer(
   operation: Operation,
 ): Promise<Static<typeof SearchAnswer>> {
   const consumer = consumerOf(request)
-  const parsed = tracer.part('search parse', () => searcher.parse(body, fixedMode))
+  const parsed = tracer.childSpan('search parse', () => searcher.parse(body, fixedMode))
   const search = parsed.request
-  request.trace?.tell({ 'tidemark.search_mode': search.mode })
+  request.trace?.setAttributes({ 'tidemark.search_mode': search.mode })
   const liveRequest = liveTopUpOf(request.headers['idempotency-key'], body, consumer)
   const binding = () => [consumer.applicationId, parsed.binding()]
   const paging = await new KeywordCursors(cursors).paging(search.cursor, binding)
@@ -143,16 +143,17 @@ async function answer(
   try {
     await takeQuota(request, reply, usage, operation)
   } catch (error) {
-    // Limits of live queries are checked before the quota, so that a 429 takes nothing from it. If the quota refuses,
-    // the live query is cancelled.
-    if (started !== null && 'liveQuery' in started) await live.takeBack(started)
+    // Limits of live queries are checked before the quota, so that their 429 does not use up quota. If the quota is
+    // exhausted, the live query is cancelled.
+    if (started !== null && 'liveQuery' in started) await live.undoStart(started)
     throw error
   }
   const time = new SearchTime(tracer)
   const result = await searcher.search(search, scope, paging, callerOf(request, reply), time)
   measures.searched(search.mode, time)
-  const shortfalls: Shortfall[] = [...result.shortfalls]
-  if (started !== null && 'cause' in started) shortfalls.push({ what: 'live_query_unavailable', cause: started.cause })
-  for (const { what, cause } of shortfalls) request.degraded(what, cause)
-  return searchAnswer(search, { ...result, shortfalls }, started)
+  const degradations: Degradation[] = [...result.degradations]
+  if (started !== null && 'cause' in started)
+    degradations.push({ code: 'live_query_unavailable', cause: started.cause })
+  for (const { code, cause } of degradations) request.degraded(code, cause)
+  return searchAnswer(search, { ...result, degradations }, started)
 }

@@ -1,12 +1,12 @@
 import type { Scope } from '../access/scope.ts'
-import type { ColumnValues } from '../document/field-types.ts'
+import type { CatalogValues, ColumnValues, Conditions, ListedName } from '../document/field-types.ts'
 import type { DocumentStatus } from '../document/fields.ts'
 import type { KeywordQuery, TermGroup } from '../text/types.ts'
-import type { Facet, ValueCount, ValuesField } from './facets.ts'
+import type { Facet, ValueCount } from './facets.ts'
 
 /**
- * The part of the port that a search uses. The index holds ids, terms, filter columns and vectors; texts stay in the
- * store. `SearchIndex` in `indexing/fed-index.ts` is the whole port, and has the rules that every adapter keeps.
+ * The part of the index that a search uses. The index holds ids, terms, filter columns and vectors; texts stay in the
+ * store. `SearchIndex` in `indexing/fed-index.ts` is the whole port and documents the rules for its adapters.
  *
  * Keywords and vectors are two calls: they run in parallel, each with its own time limit, and a search can continue
  * with one if the other times out.
@@ -14,46 +14,43 @@ import type { Facet, ValueCount, ValuesField } from './facets.ts'
 export interface QueriedIndex {
   keyword(request: KeywordRequest): Promise<KeywordOutcome>
   vector(request: VectorRequest): Promise<VectorOutcome>
-  /** Scores given documents: hybrid search uses it for documents that only one of its branches found. */
+  /** Scores given documents. Hybrid search uses it for documents that only one of its branches found. */
   score(request: ScoreRequest): Promise<ScoreOutcome>
-  /** Words in the visible texts that the given ones may have been meant for. */
+  /** Words of the visible texts that are similar to the given ones, which may be misspelt. */
   similarWords(request: SimilarWordsRequest): Promise<SimilarWordsOutcome>
 }
 
-/** The part of the port that lists of values use. */
+/** The part of the index that lists of values use. */
 export interface CountedIndex {
   /** The values that documents have in a field, with the number of documents for each. */
   values(request: ValuesRequest): Promise<ValuesOutcome>
 }
 
-/** The columns that scope and filters use. The language belongs to the version, all others to the document. */
+/**
+ * The columns that scope and filters use. The language is that of the version, all others are those of the document.
+ */
 export type VersionColumns = ColumnValues
 
 /**
- * The additional columns that keyword searches filter, sort and count by. They belong to the current document, so they
- * count only if the scope opens that: if only an earlier version may be read, the document counts as one without
- * values. Facets and orders use a column if an entry that matches the current document grants its permission
- * (`column-permissions.ts`); otherwise the document is found and counted as one without the value. A scope that is used
- * with conditions grants the permissions of these.
+ * The additional columns that keyword searches filter, sort and count by. They belong to the current document. If the
+ * scope opens only an earlier version, the document is treated as one without values. Facets and orders use a column if
+ * an entry that matches the current document grants its permission (`column-permissions.ts`). Otherwise the document is
+ * still found and counted, as one without the value. A scope that is used with conditions must grant their permissions.
  */
-export interface CatalogColumns {
-  readonly authorId: string | null
-  readonly topics: readonly string[]
-  readonly tags: readonly string[]
-  readonly classifications: readonly string[]
-  /** A whole number. */
-  readonly score: number | null
-}
+export type CatalogColumns = CatalogValues
 
 export type IndexedColumns = VersionColumns & CatalogColumns
 
 export interface ChunkVector {
   readonly profileId: string
-  /** Finite and not all zero; the first vector of a profile fixes its dimensions. Any other vector counts as absent. */
+  /**
+   * Finite numbers, not all zero. The first vector of a profile determines its dimensions. A vector that breaks these
+   * rules is ignored.
+   */
   readonly vector: ArrayLike<number>
 }
 
-/** `null` means "any", an empty list matches nothing. A filter never matches a document without the value. */
+/** `null` is no filter, and an empty list matches nothing. A filter never matches a document without the value. */
 export interface SearchFilters {
   readonly datasets: readonly string[] | null
   readonly platforms: readonly string[] | null
@@ -100,50 +97,35 @@ export interface KeywordRequest extends Search {
   readonly otherChunksMax: number
   /** Default: `relevance`. */
   readonly order?: KeywordOrder
-  readonly conditions?: CatalogConditions
+  readonly conditions?: Conditions
   readonly facets?: FacetsRequest
 }
 
 /**
- * By relevance, by time, or by the document's own score; a minus means descending. Documents without the time or score
- * come last either way; ties are ordered by document id.
+ * The sort orders. A minus means descending; `-score` is the platform's score of the document. Documents without the
+ * time or score come last in both directions. Ties are ordered by document id.
  */
 export const keywordOrders = ['relevance', 'published_at', '-published_at', '-score'] as const
 export type KeywordOrder = (typeof keywordOrders)[number]
 
 /**
- * All conditions must hold; a document must have one value of a list. `null` means "any". A condition never holds for a
- * document without the value.
- */
-export interface CatalogConditions {
-  readonly authorId: string | null
-  readonly topics: readonly string[] | null
-  readonly tags: readonly string[] | null
-  readonly classifications: readonly string[] | null
-  /** Both ends are inclusive. */
-  readonly scoreMin: number | null
-  readonly scoreMax: number | null
-}
-
-/**
- * Exact counts of all documents that match, on any page. A document counts once for each of its values, as the result
- * that it would be: with the language of the version of its best chunk.
+ * Requests exact counts of all matching documents, which are the same on every page. A document counts once for each of
+ * its values. Its language is that of the version of its best chunk.
  */
 export interface FacetsRequest {
   readonly of: readonly Facet[]
-  /** Values of each facet: the most frequent first, ties in the order of their UTF-8 bytes. */
+  /** The most values per facet. The most frequent come first; ties are in the order of their UTF-8 bytes. */
   readonly limit: number
 }
 
 export interface SimilarWordsRequest extends Search {
   readonly words: readonly TypedWord[]
-  /** Words count if they occur in documents that meet the conditions. */
-  readonly conditions?: CatalogConditions
-  /** Terms of excluded texts: a word that occurs only in these is not similar to anything. */
+  /** Only words of documents that meet the conditions are returned. */
+  readonly conditions?: Conditions
+  /** Terms of excluded texts. A word that occurs only in these texts is not returned. */
   readonly excluded: TermGroup
   /**
-   * The number of similar words for each word: the nearest, and of equally near ones those in most chunks, as far as
-   * they are worth counting.
+   * The most similar words for each word. Those with fewer edits come first, and then those that occur in more chunks.
    */
   readonly limit: number
 }
@@ -153,12 +135,12 @@ export interface TypedWord {
   readonly word: string
   /** The terms that find the word as typed. */
   readonly group: TermGroup
-  /** The word is a prefix: another word is similar if one of its prefixes is. */
+  /** The word is a prefix. Another word is similar if one of its prefixes is. */
   readonly isPrefix: boolean
-  /** The largest Damerau-Levenshtein distance, in which no letter is edited twice: 1 or 2. */
+  /** The largest optimal string alignment distance (Damerau-Levenshtein without editing a letter twice): 1 or 2. */
   readonly editsMax: number
   /**
-   * Similar words are only needed if the word matches nothing that the request may see, neither as it is nor as a
+   * Similar words are only needed if the word matches nothing that the request may read, neither as a word nor as a
    * prefix.
    */
   readonly unlessFound: boolean
@@ -167,9 +149,9 @@ export interface TypedWord {
 export interface VectorRequest extends Search {
   readonly profileId: string
   readonly vector: ArrayLike<number>
-  /** Chunks, before they are grouped by document. */
+  /** The number of chunks, before they are grouped by document. */
   readonly topK: number
-  /** The index may leave out what is farther than so many chunks of so many documents. */
+  /** The index may leave out what is farther than both the nearest `chunks` chunks and the nearest `documents` documents. */
   readonly enough?: EnoughNear | undefined
 }
 
@@ -187,19 +169,19 @@ export interface ScoreRequest extends Search {
   readonly documentIds: readonly string[]
   readonly query: KeywordQuery | null
   readonly vectors: readonly NearQuery[]
-  /** The keyword scores of these documents come with their parts. */
+  /** The keyword scores of these documents are returned with their parts. */
   readonly explain?: readonly string[]
   /**
-   * The statistics of a keyword page of the same query and scope, so that the scores are comparable and nothing is
-   * counted twice.
+   * The statistics of a keyword page with the same query and scope. With them, the scores are comparable, and the index
+   * need not count again.
    */
   readonly statistics?: readonly number[] | undefined
 }
 
-/** Counts documents whose current version the scope opens, regardless of which fields. */
+/** Counts documents whose current version the scope opens, whatever fields it grants. */
 export interface ValuesRequest {
   readonly scope: Scope
-  readonly field: ValuesField
+  readonly field: ListedName
   /** Values that begin with exactly this text. */
   readonly prefix: string
   /** `next` of the previous page. */
@@ -246,8 +228,8 @@ export interface KeywordPage {
   readonly totalChunks: number
   readonly next: KeywordPosition | null
   /**
-   * The statistics of the scores (`keyword-statistics.ts`). Present together with `next`, unless they are too long to
-   * hand on, or always.
+   * The statistics of the scores (`keyword-statistics.ts`). Absent if they are too long for a cursor. An adapter may
+   * omit them on the last page.
    */
   readonly statistics?: readonly number[] | undefined
   /** One entry for each requested facet, in their order. */
@@ -264,9 +246,9 @@ export interface SimilarWords {
   /** Whether the word matches something, as it is or as a prefix. */
   readonly isFound: boolean
   /**
-   * Words of the fields that may be searched (the first terms of their positions), without the word itself and, for a
-   * prefix, without words that it begins. A similar word counts only where the group does not match: a word that occurs
-   * only in chunks that the group finds is just another form of it.
+   * Words of the fields that may be searched (the first terms of their positions), without the word itself. For a
+   * prefix, words that start with it are left out. So are words that occur only in chunks that the group finds, because
+   * these are just other forms of the word.
    */
   readonly similar: readonly SimilarWord[]
 }
@@ -284,7 +266,7 @@ export interface VectorPage {
   readonly vectorsPending: boolean
 }
 
-/** A smaller share of missing vectors is not reported. */
+/** `vectorsPending` is false while at most one in this many chunks has no vector. */
 export const pendingOneIn = 100
 
 export interface DocumentScores {

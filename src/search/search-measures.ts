@@ -2,7 +2,7 @@ import { type Measures, type Observe, secondsBuckets } from '../platform/measure
 import { type Mode, modes } from './parse/search-request.ts'
 import { type SearchPart, type SearchTime, searchParts } from './search-time.ts'
 
-/** How long answered searches take, and in which parts. */
+/** Records the duration of successful searches and of their parts. */
 export class SearchMeasures {
   readonly #seconds: Observe<'mode'>
   readonly #part: Observe<'mode' | 'part'>
@@ -17,7 +17,7 @@ export class SearchMeasures {
     })
     this.#part = measures.histogram({
       name: 'tidemark_search_part_seconds',
-      help: 'Of that, the time in each part of the search; parts that went on at once overlap.',
+      help: 'Time of searches that were answered, by mode and part; parallel parts overlap.',
       labels: ['mode', 'part'],
       known: modes.flatMap((mode) => partsOf(mode).map((part) => ({ mode, part }))),
       buckets: secondsBuckets,
@@ -30,7 +30,7 @@ export class SearchMeasures {
   }
 }
 
-/** A keyword search has no vector, and only a hybrid search is reranked. */
+/** A keyword search needs no embedding, and only a hybrid search is reranked. */
 const partsOf = (mode: Mode): readonly SearchPart[] =>
   mode === 'hybrid'
     ? searchParts

@@ -2,7 +2,7 @@ import type { Scope } from '../access/scope.ts'
 import type { DetailValues } from '../document/field-types.ts'
 import type { IndexedColumns, VersionColumns } from './search-index.ts'
 
-/** The part of the store that searches read for what the index does not hold. `SearchTexts` runs next to it. */
+/** The part of the store that searches read, for data that the index does not hold. `SearchTexts` runs next to it. */
 export interface SearchSource {
   /** Documents with the columns for results and ranking. Removed documents are left out. */
   results(documentIds: readonly string[]): Promise<readonly ResultDocument[]>
@@ -12,8 +12,8 @@ export interface SearchSource {
   versionHeads(versionIds: readonly string[]): Promise<readonly VersionHead[]>
   chunkTexts(chunkIds: readonly string[]): Promise<readonly ChunkText[]>
   /**
-   * Chunks with their documents and optionally their details: everything that a page of results needs. Removed
-   * documents are left out. A text that the scope does not open is empty and is not read: the response time must not
+   * Chunks with their documents and, if requested, details: everything that a page of results needs. Removed documents
+   * are left out. A text that the scope does not open is empty and is not read, so that the response time does not
    * reveal its length.
    */
   shownChunks(chunkIds: readonly string[], withDetails: boolean, scope: Scope): Promise<readonly ShownChunk[]>
@@ -22,8 +22,8 @@ export interface SearchSource {
 /** The part of a document that a result shows besides its texts and columns. */
 export interface DocumentDetails extends DetailValues {
   /**
-   * The language of the current document: a caller who may only read an earlier version may not read the details of
-   * this one.
+   * The language of the current document. It decides whether a caller who found an earlier version may read these
+   * details.
    */
   readonly language: string | null
 }

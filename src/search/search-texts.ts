@@ -10,19 +10,20 @@ import type { RerankWeights } from './rerank/reranker.ts'
 import type { FacetsRequest } from './search-index.ts'
 
 /**
- * The port: the part of a search that works on texts of the store. It runs where the texts are read, which is a thread
- * of the embedded store: a page of 20 results has 21 KB, the texts behind it have several times that, and analysing
- * them was a third of the main thread's work for a search.
+ * The part of a search that works on stored texts. It runs where the texts are read, which is a reader thread in the
+ * embedded store. The main thread then neither receives nor analyses the texts, which are several times as large as the
+ * page.
  */
 export interface SearchTexts {
   /**
-   * The found documents as results of the API. Documents that are gone, or no longer open to the scope, are left out.
+   * The found documents as results of the API. Documents that were removed, or that the scope no longer opens, are left
+   * out.
    */
   present(page: FoundPage, scope: Scope): Promise<PresentedPage>
   /**
    * Ranks the candidates of a hybrid search, best first: fuses them and reranks the best. Removed candidates are left
-   * out. If this ranking is final, `shown` is given and the page is made too, so that texts that were read for the
-   * ranking are not read again.
+   * out. If this ranking is final, the caller passes `shown`, and the page is made too, so that texts are not read
+   * twice.
    */
   rank(ranking: CandidatesToRank, shown: ShownParts | null, scope: Scope): Promise<Ranked>
   /** Counts candidates, which the index cannot count: one entry for each requested facet. */
@@ -56,23 +57,22 @@ export interface PresentedPage {
 export interface Ranked {
   readonly found: readonly FoundDocument[]
   /**
-   * The texts that the best candidates were reranked by, in order; empty for the others. The list is empty if the page
-   * was made.
+   * The texts of the best reranked candidates, in order; empty for the others. The list is empty if the page was made.
    */
   readonly texts: readonly string[]
-  /** Null if the page is still to be made. */
+  /** Null if the page has not been made yet. */
   readonly page: PresentedPage | null
 }
 
-/** The rules that candidates are ranked by. */
+/** The parameters of the ranking. */
 export interface Ranking {
   readonly text: string
   readonly query: KeywordQuery
-  /** The languages that the query may be in; null if they are not known. */
+  /** The possible languages of the query; null if they are unknown. */
   readonly languages: readonly string[] | null
   /** The model of the default profile. */
   readonly model: Pick<Embedder, 'languages' | 'cosines'>
-  /** Whether the model knows the language of the query: otherwise its cosines mean nothing. */
+  /** Whether the model knows the language of the query. Otherwise its cosines are meaningless. */
   readonly isLanguageKnown: boolean
   /** How much the words of the query are worth, 0 to 1. */
   readonly evidence: number

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { SearchTime } from './search-time.ts'
 
-test('what goes on at once counts once, and no part takes longer than the search', async () => {
+test('parallel calls count once, and no part takes longer than the search', async () => {
   const time = new SearchTime()
   const index = time.index({ keyword: () => setTimeout(20, { outcome: 'timed_out' }) } as never)
   await Promise.all([index.keyword({} as never), index.keyword({} as never), index.keyword({} as never)])

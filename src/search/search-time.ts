@@ -11,37 +11,37 @@ export type SearchPart = (typeof searchParts)[number]
  * at least one of its calls was in progress, so no part takes longer than the search.
  */
 export class SearchTime {
-  readonly #beganAt = performance.now()
-  readonly #parts = new Map<SearchPart, { underWay: number; since: number; ms: number }>()
+  readonly #startedAt = performance.now()
+  readonly #parts = new Map<SearchPart, { running: number; since: number; ms: number }>()
   readonly #tracer: Tracer
 
   constructor(tracer: Tracer = untraced) {
     this.#tracer = tracer
   }
 
-  /** A part of the trace whose time is not measured otherwise. */
+  /** Adds a span to the trace, without a metric. */
   trace<T>(name: 'fuse', work: () => T): T {
-    return this.#tracer.part(`search ${name}`, work)
+    return this.#tracer.childSpan(`search ${name}`, work)
   }
 
   async spend<T>(part: SearchPart, work: () => T | Promise<T>): Promise<T> {
     let spent = this.#parts.get(part)
     if (spent === undefined) {
-      spent = { underWay: 0, since: 0, ms: 0 }
+      spent = { running: 0, since: 0, ms: 0 }
       this.#parts.set(part, spent)
     }
-    if (spent.underWay++ === 0) spent.since = performance.now()
+    if (spent.running++ === 0) spent.since = performance.now()
     try {
-      // Every call of the index and the store traces itself.
-      return await (part === 'index' || part === 'store' ? work() : this.#tracer.part(`search ${part}`, work))
+      // Calls of the index and the store create their own spans.
+      return await (part === 'index' || part === 'store' ? work() : this.#tracer.childSpan(`search ${part}`, work))
     } finally {
-      if (--spent.underWay === 0) spent.ms += performance.now() - spent.since
+      if (--spent.running === 0) spent.ms += performance.now() - spent.since
     }
   }
 
   /** Since the start of the search. */
   get seconds(): number {
-    return (performance.now() - this.#beganAt) / 1000
+    return (performance.now() - this.#startedAt) / 1000
   }
 
   /** The seconds of each part that the search used. */
@@ -50,7 +50,7 @@ export class SearchTime {
   }
 
   /** Wraps the parts of a search so that their time is measured. */
-  spentBy<Parts extends { index: QueriedIndex; texts: SearchTexts }>(parts: Parts): Parts {
+  timed<Parts extends { index: QueriedIndex; texts: SearchTexts }>(parts: Parts): Parts {
     const { index, texts } = parts
     return { ...parts, index: this.index(index), texts: this.#texts(texts) }
   }
@@ -66,9 +66,9 @@ export class SearchTime {
 
   #texts(texts: SearchTexts): SearchTexts {
     return {
-      present: (...asked) => this.spend('store', () => texts.present(...asked)),
-      rank: (...asked) => this.spend('store', () => texts.rank(...asked)),
-      count: (...asked) => this.spend('store', () => texts.count(...asked)),
+      present: (...request) => this.spend('store', () => texts.present(...request)),
+      rank: (...request) => this.spend('store', () => texts.rank(...request)),
+      count: (...request) => this.spend('store', () => texts.count(...request)),
     }
   }
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { plainColumns } from '../../test/support/plain-columns.ts'
 import { fieldPermissions, type Scope } from '../access/scope.ts'
-import { type Embedder, usualCosines } from '../embedding/embedder.ts'
+import { defaultCosines, type Embedder } from '../embedding/embedder.ts'
 import { EmbeddingError } from '../embedding/embedding-error.ts'
 import { QueryCache } from '../embedding/query-cache.ts'
 import { FairSlots } from '../fair-queue/fair-slots.ts'
@@ -36,7 +36,7 @@ const scope: Scope = {
   ],
 }
 const caller = { id: 'application', signal: new AbortController().signal }
-type Fate = 'found' | 'timed_out' | 'unavailable' | 'throws'
+type BranchOutcome = 'found' | 'timed_out' | 'unavailable' | 'throws'
 const hit = (documentId: string) => ({
   documentId,
   chunkId: `c-${documentId}`,
@@ -46,23 +46,23 @@ const hit = (documentId: string) => ({
 })
 
 function searcherOf(
-  keyword: Fate,
-  vector: Fate,
+  keyword: BranchOutcome,
+  vector: BranchOutcome,
   embeds = true,
   dimensions: number | null = 2,
   isRefilling = () => false,
   own: Partial<SearcherParts> = {},
 ) {
-  const asked: VectorRequest[] = []
-  const outcome = (fate: Fate, documentId: string) => {
-    if (fate === 'throws') throw new Error('broken')
-    if (fate !== 'found') return { outcome: fate, reason: 'r' }
+  const requests: VectorRequest[] = []
+  const outcome = (result: BranchOutcome, documentId: string) => {
+    if (result === 'throws') throw new Error('broken')
+    if (result !== 'found') return { outcome: result, reason: 'r' }
     return { outcome: 'found', hits: [hit(documentId)], totalChunks: 1, next: null, scores: [] }
   }
   const index = {
     keyword: async () => outcome(keyword, 'k'),
     vector: async (request: VectorRequest) => {
-      asked.push(request)
+      requests.push(request)
       return outcome(vector, 'v')
     },
     score: async () => ({ outcome: 'found', scores: [] }),
@@ -83,54 +83,60 @@ function searcherOf(
     if (!embeds) throw new EmbeddingError('unavailable', 'down')
     return texts.map(() => Float32Array.of(1, 0))
   }
-  const embedder = { profileId: 'm', dimensions, languages: null, cosines: usualCosines, embed } as unknown as Embedder
+  const embedder = {
+    profileId: 'm',
+    dimensions,
+    languages: null,
+    cosines: defaultCosines,
+    embed,
+  } as unknown as Embedder
   const parts = {
     index,
     texts: {
-      rank: (...asked) => rankCandidates(source, ...asked),
-      count: (...asked) => countCandidates(source, ...asked),
-      present: (...asked) => presentResults(source, ...asked),
+      rank: (...request) => rankCandidates(source, ...request),
+      count: (...request) => countCandidates(source, ...request),
+      present: (...request) => presentResults(source, ...request),
     } satisfies SearchTexts,
     embedder,
     others: () => [],
     cache: new QueryCache(),
     crossEncoder: null,
-    turns: new FairSlots(1),
+    slots: new FairSlots(1),
     isRefilling,
     isBehind: () => false,
     ...own,
   }
   const searcher = new Searcher({ ...parts, weights: defaultWeights, rerankWeights: defaultRerankWeights })
-  return { searcher, asked, index }
+  return { searcher, requests, index }
 }
 
-/** `503`, `defect`, or the documents found and the warnings. */
+/** `503`, `defect`, or the documents found and the degradations. */
 async function answer(
   searcher: Searcher,
   mode: Mode,
   body: { query?: string; query_vector?: number[] },
 ): Promise<string> {
   try {
-    const { found, shortfalls } = await searcher.search(checkSearch({ mode, ...body }, null, 2), scope, null, caller)
+    const { found, degradations } = await searcher.search(checkSearch({ mode, ...body }, null, 2), scope, null, caller)
     return [
       found
         .map(({ documentId }) => documentId)
         .sort()
         .join('+') || 'none',
-      ...shortfalls.map(({ what }) => what),
+      ...degradations.map(({ code }) => code),
     ].join(' ')
   } catch (error) {
     if (error instanceof Error && error.message === 'broken') return 'defect'
     assert.ok(error instanceof TidemarkError, String(error))
     assert.equal(error.code, 'search_backend_unavailable')
-    assert.ok(error.cause instanceof UnavailableError, 'the log is told of what')
+    assert.ok(error.cause instanceof UnavailableError, 'the error has a cause for the log')
     return '503'
   }
 }
 
 const text = { query: 'word' }
 const own = { query_vector: [1, 0] }
-const cases: readonly (readonly [Mode, object, Fate, Fate, boolean, string])[] = [
+const cases: readonly (readonly [Mode, object, BranchOutcome, BranchOutcome, boolean, string])[] = [
   ['keyword', text, 'found', 'throws', false, 'k'],
   ['keyword', text, 'timed_out', 'found', true, 'none keyword_search_timed_out'],
   ['keyword', text, 'unavailable', 'found', true, '503'],
@@ -155,7 +161,7 @@ const cases: readonly (readonly [Mode, object, Fate, Fate, boolean, string])[] =
   ['hybrid', text, 'unavailable', 'unavailable', true, '503'],
 ]
 
-suite('a search of which a part fails', () => {
+suite('searches with failing parts', () => {
   for (const [mode, body, keyword, vector, embeds, expected] of cases) {
     const given = 'query' in body ? 'text' : 'vector'
     test(`${mode} by ${given}: words ${keyword}, vectors ${vector}, embedding ${embeds}: ${expected}`, async () => {
@@ -163,16 +169,16 @@ suite('a search of which a part fails', () => {
     })
   }
 
-  test('what was lacking comes with its cause, for the log', async () => {
-    const causes = async (parts: Partial<SearcherParts>, vector: Fate, embeds: boolean) => {
+  test('degradations have their causes, for the log', async () => {
+    const causes = async (parts: Partial<SearcherParts>, vector: BranchOutcome, embeds: boolean) => {
       const { searcher } = searcherOf('found', vector, embeds, 2, () => false, parts)
-      const { shortfalls } = await searcher.search(
+      const { degradations } = await searcher.search(
         checkSearch({ mode: 'hybrid', ...text }, null, 2),
         scope,
         null,
         caller,
       )
-      return shortfalls.map(({ what, cause }) => `${what}: ${(cause as Error).message}`)
+      return degradations.map(({ code, cause }) => `${code}: ${(cause as Error).message}`)
     }
     const down = 'vector_search_unavailable: down'
     assert.deepEqual(await causes({}, 'found', false), [down])
@@ -182,19 +188,19 @@ suite('a search of which a part fails', () => {
     assert.deepEqual(await causes({ crossEncoder }, 'found', false), [down, 'rerank_unavailable: asleep'])
   })
 
-  test('scores that one branch could not give to what the other found are lacking too', async () => {
+  test('missing scores for documents that only one branch found are a degradation', async () => {
     const { searcher, index } = searcherOf('found', 'found')
     index.score = async () => ({ outcome: 'timed_out' })
     assert.equal(await answer(searcher, 'hybrid', text), 'k+v keyword_search_timed_out vector_search_unavailable')
   })
 
-  test('a vector while none was ever made: said, not taken for no match', async () => {
+  test('a query vector before any vector exists is a degradation, not an empty result', async () => {
     const { searcher } = searcherOf('found', 'found', false, null)
     assert.equal(await answer(searcher, 'vector', own), 'none vector_search_unavailable')
     assert.equal(await answer(searcher, 'vector', { ...own, ...text }), 'k vector_search_unavailable')
   })
 
-  test('one that may read no body waits for no vector, and lacks nothing without it', async () => {
+  test('a caller who may not read bodies does not wait for a vector, and gets no degradation without it', async () => {
     const titles: Scope = { entries: scope.entries.map((entry) => ({ ...entry, fields: ['title', 'metadata'] })) }
     const mixed: Scope = { entries: [...titles.entries, ...scope.entries] }
     for (const [given, embedded, expected] of [
@@ -204,19 +210,19 @@ suite('a search of which a part fails', () => {
       let embeddings = 0
       const embed = async () => [Float32Array.of(1, 0)].slice(0, ++embeddings)
       const embedder = { profileId: 'm', dimensions: 2, languages: null, embed } as unknown as Embedder
-      const { searcher, asked } = searcherOf('found', 'found', true, 2, undefined, { embedder })
+      const { searcher, requests } = searcherOf('found', 'found', true, 2, undefined, { embedder })
       const search = checkSearch({ mode: 'hybrid', ...text }, null, 2)
-      const { found, shortfalls, vectorsPending } = await searcher.search(search, given, null, caller)
+      const { found, degradations, vectorsPending } = await searcher.search(search, given, null, caller)
       assert.deepEqual(found.map(({ documentId }) => documentId).sort(), expected)
-      assert.deepEqual([shortfalls, vectorsPending ?? false], [[], false])
-      assert.deepEqual([embeddings, asked.length], [embedded, embedded])
+      assert.deepEqual([degradations, vectorsPending ?? false], [[], false])
+      assert.deepEqual([embeddings, requests.length], [embedded, embedded])
     }
   })
 
-  test('models are asked in the languages that they know; one from before in all, until the new one has all vectors', async () => {
+  test('models are used in the languages that they know, and a stand-in in all languages', async () => {
     const embed = async () => [Float32Array.of(1, 0)]
     const profile = (profileId: string) =>
-      ({ profileId, dimensions: 2, languages: ['en'], cosines: usualCosines, embed }) as unknown as Embedder
+      ({ profileId, dimensions: 2, languages: ['en'], cosines: defaultCosines, embed }) as unknown as Embedder
     const others = [
       { embedder: profile('besides'), role: 'besides' as const },
       { embedder: profile('before'), role: 'stand_in' as const },
@@ -226,17 +232,17 @@ suite('a search of which a part fails', () => {
       ['Warum fährt die Fähre nicht?', ['m', 'before']],
       ['渡轮为什么停航', ['m', 'before']],
     ] as const) {
-      const { searcher, asked } = searcherOf('found', 'found', true, 2, undefined, { others: () => others })
+      const { searcher, requests } = searcherOf('found', 'found', true, 2, undefined, { others: () => others })
       await answer(searcher, 'vector', { query })
       assert.deepEqual(
-        asked.map(({ profileId }) => profileId),
+        requests.map(({ profileId }) => profileId),
         expected,
       )
-      assert.deepEqual(asked.at(-1)!.filters.languages, null)
+      assert.deepEqual(requests.at(-1)!.filters.languages, null)
     }
   })
 
-  test('an index that is being built anew is said, whatever else is', async () => {
+  test('a rebuild of the index is a degradation in addition to others', async () => {
     let refilling = true
     const { searcher } = searcherOf('found', 'unavailable', true, 2, () => refilling)
     assert.equal(await answer(searcher, 'keyword', text), 'k search_index_rebuilding')
@@ -248,7 +254,7 @@ suite('a search of which a part fails', () => {
     assert.equal((await searcher.search(counting, scope, null, caller)).facetsExact, true)
   })
 
-  test('no search outlasts its limits where everything takes all the time that it is given', async (t) => {
+  test('no search exceeds its time limits if every part takes all of its time', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout', 'Date'], now: 1 })
     /** The answer and the time that it took. */
     const timed = async (mode: Mode, quick: readonly ('embed' | 'keyword')[]): Promise<[string, number]> => {
@@ -264,13 +270,13 @@ suite('a search of which a part fails', () => {
         t.mock.timers.tick(searchLimits.vectorWaitMs)
         throw new EmbeddingError('aborted', 'late')
       }
-      const embedder = { profileId: 'm', dimensions: 2, languages: null, cosines: usualCosines, embed }
+      const embedder = { profileId: 'm', dimensions: 2, languages: null, cosines: defaultCosines, embed }
       const own = { index, embedder: embedder as unknown as Embedder }
-      const beganAt = Date.now()
-      const told = await answer(searcherOf('found', 'found', true, 2, undefined, own).searcher, mode, {
+      const startedAt = Date.now()
+      const outcome = await answer(searcherOf('found', 'found', true, 2, undefined, own).searcher, mode, {
         query: 'tide table of the harbour in stormy weather',
       })
-      return [told, Date.now() - beganAt]
+      return [outcome, Date.now() - startedAt]
     }
     assert.deepEqual(await timed('keyword', []), ['none keyword_search_timed_out', 3000])
     assert.deepEqual(await timed('vector', ['embed']), ['503', 8000])
@@ -285,9 +291,9 @@ suite('a search of which a part fails', () => {
     ])
   })
 
-  test('an index that may lack what was acknowledged is said in every mode, unless it is being built anew', async () => {
+  test('an index that is behind is a degradation in every mode, unless it is being rebuilt', async () => {
     let isRefilling = false
-    const searcherWhile = (vector: Fate) =>
+    const searcherWhile = (vector: BranchOutcome) =>
       searcherOf('found', vector, true, 2, () => isRefilling, { isBehind: () => true }).searcher
     assert.equal(await answer(searcherWhile('found'), 'keyword', text), 'k search_index_behind')
     assert.equal(await answer(searcherWhile('found'), 'vector', text), 'v search_index_behind')
@@ -299,27 +305,27 @@ suite('a search of which a part fails', () => {
     assert.equal(await answer(searcherWhile('found'), 'keyword', text), 'k search_index_rebuilding')
   })
 
-  test('a vector of any length reaches the index whole', async () => {
+  test('a vector of any length is scaled without overflow or underflow', async () => {
     for (const query_vector of [
       [1e300, -1e300],
       [1e-320, 0],
       [3, 4],
     ]) {
-      const { searcher, asked } = searcherOf('found', 'found')
+      const { searcher, requests } = searcherOf('found', 'found')
       await answer(searcher, 'vector', { query_vector })
-      const vector = Array.from(asked[0]!.vector)
+      const vector = Array.from(requests[0]!.vector)
       assert.ok(vector.every(Number.isFinite) && Math.max(...vector.map(Math.abs)) === 1, `${vector}`)
     }
   })
 
-  test('once nobody waits for the answer nothing more is asked for, and the reason is the error', async () => {
+  test('a search that is aborted makes no further request, and rejects with the reason', async () => {
     const gone = new Error('gone')
     for (const mode of ['vector', 'hybrid'] as const) {
       const controller = new AbortController()
-      const asked: string[] = []
+      const requests: string[] = []
       const index = new Proxy({} as SearchIndex, {
         get: (_, call) => async () => {
-          asked.push(String(call))
+          requests.push(String(call))
           return { outcome: 'found', hits: [hit('k')], totalChunks: 1, next: null }
         },
       })
@@ -332,7 +338,7 @@ suite('a search of which a part fails', () => {
       const { searcher } = searcherOf('found', 'found', true, 2, undefined, { index, embedder })
       const search = checkSearch({ mode, ...text }, null, 2)
       await assert.rejects(searcher.search(search, scope, null, { id: 'a', signal: controller.signal }), gone)
-      assert.deepEqual(asked, [])
+      assert.deepEqual(requests, [])
     }
   })
 })
@@ -340,62 +346,62 @@ suite('a search of which a part fails', () => {
 suite('searches of several callers', () => {
   const idle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-  /** An index that answers on command; searches are distinguished by their limits. */
-  function held() {
-    const asked: number[] = []
+  /** An index that answers on command. Searches are distinguished by their limits. */
+  function manualIndex() {
+    const requests: number[] = []
     const open = new Map<number, () => void>()
     const index = {
       keyword: ({ limit }: KeywordRequest) =>
         new Promise((resolve) => {
-          asked.push(limit)
+          requests.push(limit)
           open.set(limit, () => resolve({ outcome: 'found', hits: [hit('k')], totalChunks: 1, next: null }))
         }),
     } as unknown as SearchIndex
     const { searcher } = searcherOf('found', 'found', true, 2, undefined, { index })
     const ask = (id: string, limit: number, signal = new AbortController().signal) =>
       searcher.search(checkSearch({ ...text, limit }, 'keyword', 2), scope, null, { id, signal })
-    return { asked, ask, answer: (limit: number) => open.get(limit)!() }
+    return { requests, ask, answer: (limit: number) => open.get(limit)!() }
   }
 
-  test('those of one wait for each other; the first of another waits for none; what is given up never begins', async () => {
-    const { asked, ask, answer } = held()
+  test('searches of one caller wait for each other, the first of another does not wait, and an aborted one never starts', async () => {
+    const { requests, ask, answer } = manualIndex()
     const gone = new Error('gone')
     const controller = new AbortController()
     const all = [1, 2, 3].map((limit) => ask('crowd', limit))
     const given = ask('crowd', 4, controller.signal)
     await idle()
-    assert.deepEqual(asked, [1])
+    assert.deepEqual(requests, [1])
     all.push(ask('single', 5))
     await idle()
-    assert.deepEqual(asked, [1, 5])
+    assert.deepEqual(requests, [1, 5])
     controller.abort(gone)
     await assert.rejects(given, gone)
     for (const limit of [1, 5, 2, 3]) {
       answer(limit)
       await idle()
     }
-    assert.deepEqual(asked, [1, 5, 2, 3])
+    assert.deepEqual(requests, [1, 5, 2, 3])
     for (const { found } of await Promise.all(all)) assert.equal(found.length, 1)
   })
 
-  test('one whose time is over before its turn says what did not come in time, and leaves', async (t) => {
+  test('a search that gets no slot in time returns with degradations', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout', 'Date'], now: 1 })
-    const { asked, ask, answer } = held()
+    const { requests, ask, answer } = manualIndex()
     const first = ask('crowd', 1)
     const second = ask('crowd', 2)
     await idle()
     t.mock.timers.tick(searchLimits.keywordWaitMs)
-    const { shortfalls } = await second
+    const { degradations } = await second
     assert.deepEqual(
-      shortfalls.map(({ what }) => what),
+      degradations.map(({ code }) => code),
       ['keyword_search_timed_out'],
     )
     answer(1)
     await first
-    assert.deepEqual(asked, [1])
+    assert.deepEqual(requests, [1])
   })
 
-  test('embedding and the cross-encoder are waited for outside of the turn', async () => {
+  test('the embedding and the cross-encoder are awaited outside of the slot', async () => {
     const steps: string[] = []
     const waits = (step: string): Promise<never> => {
       steps.push(step)
@@ -408,9 +414,9 @@ suite('searches of several callers', () => {
         .catch(() => {})
     const embed = () => waits('embed')
     const embedder = { profileId: 'm', dimensions: 2, languages: null, embed } as unknown as Embedder
-    const turns = new FairSlots(1)
-    const own = { turns, crossEncoder: { scores: () => waits('rerank') } }
-    ask(searcherOf('found', 'found', true, 2, undefined, { turns, embedder }).searcher, 'crowd')
+    const slots = new FairSlots(1)
+    const own = { slots, crossEncoder: { scores: () => waits('rerank') } }
+    ask(searcherOf('found', 'found', true, 2, undefined, { slots, embedder }).searcher, 'crowd')
     for (let i = 0; i < 2; i++) ask(searcherOf('found', 'found', true, 2, undefined, own).searcher, 'crowd')
     for (let i = 0; i < 20; i++) await idle()
     assert.deepEqual(steps, ['embed', 'rerank', 'rerank'])

@@ -1,5 +1,6 @@
 import type { Scope } from '../access/scope.ts'
 import type { Caller } from '../fair-queue/caller.ts'
+import { Degradations } from './degradations.ts'
 import { fuse } from './fuse/fuse.ts'
 import { inSlot } from './in-slot.ts'
 import type { Paging } from './parse/keyword-cursors.ts'
@@ -15,11 +16,10 @@ import { retrieve } from './retrieve/retrieve.ts'
 import { SearchDeadlines } from './retrieve/search-deadlines.ts'
 import type { RunningSearch, SearcherParts } from './running-search.ts'
 import { SearchTime } from './search-time.ts'
-import { Shortfalls } from './shortfall.ts'
 
 /**
- * Runs a search in every mode, from its body to its page. Each step has a folder of its name and is entered once; parts
- * that a step could not give are added to the shortfalls, and the answer warns about them.
+ * Runs a search in every mode, from its body to its page. Each step has a folder of the same name. If a step cannot
+ * produce its part, it adds a degradation, and the answer contains a warning.
  */
 export class Searcher {
   readonly #parts: SearcherParts
@@ -36,7 +36,7 @@ export class Searcher {
     return parse(body, fixedMode, this.#parts.embedder.dimensions)
   }
 
-  /** The other steps. Rejects with the reason of the caller's signal when it fires. */
+  /** The other steps. Rejects with the reason of the caller's signal if it is aborted. */
   async search(
     request: SearchRequest,
     scope: Scope,
@@ -44,16 +44,30 @@ export class Searcher {
     caller: Caller,
     time: SearchTime = new SearchTime(),
   ): Promise<SearchResult> {
-    const parts = time.spentBy(this.#parts)
-    const shortfalls = new Shortfalls()
-    // Read before the search: documents that the last step of the refill adds may come too late for it.
-    const lack = parts.isRefilling() ? 'search_index_rebuilding' : parts.isBehind() ? 'search_index_behind' : null
+    const parts = time.timed(this.#parts)
+    const degradations = new Degradations()
+    // Read before the search: the refill may end during it and add documents that this search no longer finds.
+    const incompleteness = parts.isRefilling()
+      ? 'search_index_rebuilding'
+      : parts.isBehind()
+        ? 'search_index_behind'
+        : null
     const deadlines = new SearchDeadlines(request.mode)
     const vectors = await queryVectors(parts, request, scope, caller, deadlines.vectors, time)
     caller.signal.throwIfAborted()
-    const on = { request, scope, paging, caller, vectors, deadlines, wordsUntil: deadlines.words, time, shortfalls }
-    const running: RunningSearch = { ...parts, ...on }
-    // Vectors and the cross-encoder are awaited outside of the slot, because they do not use the shared cores.
+    const state = {
+      request,
+      scope,
+      paging,
+      caller,
+      vectors,
+      deadlines,
+      keywordDeadline: deadlines.words,
+      time,
+      degradations,
+    }
+    const running: RunningSearch = { ...parts, ...state }
+    // The embedding and the cross-encoder are awaited outside of the slot, because they do not use the shared cores.
     const ranked = await inSlot(running, async (hasSlot) => {
       const retrieved = await retrieve(running, hasSlot)
       const candidates = await fuse(running, retrieved)
@@ -65,7 +79,7 @@ export class Searcher {
     })
     const { retrieved, facets } = ranked
     const best = await crossEncode(running, ranked.best)
-    if (lack !== null) shortfalls.add(lack, null)
+    if (incompleteness !== null) degradations.add(incompleteness, null)
     return present(running, retrieved, best, facets)
   }
 }

@@ -1,12 +1,13 @@
 import { Type } from 'typebox'
-import { needsOf } from '../catalog/listing-rules.ts'
+import { permissionsNeeded } from '../document/filters.ts'
+import { listedNames } from '../document/rows.ts'
 import { cursorParameter } from '../http/query-parameters.ts'
 import { callerOf, consumerOf, scopeOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed-app.ts'
 import type { Cursors } from '../platform/cursors.ts'
 import { invalidField } from '../platform/errors.ts'
 import { choice, exactPattern, idOf, named, pageSize, strict } from '../platform/validation.ts'
-import { valuesFields } from './facets.ts'
+import { columnOf } from './column-permissions.ts'
 import { searchLimits as limits } from './limits.ts'
 import { listValues, type ValuesParts } from './list-values.ts'
 import { ValueCount } from './present/facet-answer.ts'
@@ -30,8 +31,8 @@ export function valuesRoutes(app: TypedApp, { cursors, ...parts }: ValuesRoutePa
         summary: 'List the values of a field',
         description:
           'Addition: the values of a field in the documents the application may read, with the number of documents for each, ordered by value (UTF-8 bytes). Read from the search index, so new documents count a moment after they are stored; 503 while the index is incomplete or behind. ' +
-          '`topics` and `tags` need `metadata`, `classifications` needs `facts`.',
-        params: Type.Object({ field: choice(valuesFields, { description: 'The field whose values to list.' }) }),
+          `Permissions: ${permissionsNeeded(listedNames)}.`,
+        params: Type.Object({ field: choice(listedNames, { description: 'The field whose values to list.' }) }),
         querystring: Type.Object(
           {
             prefix: Type.Optional(
@@ -68,14 +69,10 @@ export function valuesRoutes(app: TypedApp, { cursors, ...parts }: ValuesRoutePa
         const message = 'does not belong to this request: repeat it with unchanged parameters and limit'
         throw invalidField('invalid_document_query', 'cursor', message)
       }
-      const needs = needsOf({
-        author: false,
-        words: field === 'topics' || field === 'tags',
-        classifications: field === 'classifications',
-        score: false,
-      })
+      const column = columnOf(field)
+      const needs = column === null ? [] : [column.openedBy]
       const datasets = datasetId === null ? null : [datasetId]
-      const names = { datasets: 'dataset_id', metadata: 'field', facts: 'field' }
+      const names = { datasets: 'dataset_id', ...(column && { [column.openedBy.join(' or ')]: 'field' }) }
       const scope = scopeOf(consumer, { datasets, needs }, names)
       const after = opened?.position.after ?? null
       const page = await listValues(parts, { scope, field, prefix, after, limit }, callerOf(request, reply))

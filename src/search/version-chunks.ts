@@ -2,10 +2,10 @@ import { hash } from 'node:crypto'
 import { derivedId, idTimeMs } from '../platform/ids.ts'
 import { chunkText } from '../text/chunk-text.ts'
 
-/** Part of every chunk id: other rules make other chunks, and vectors of the old ones no longer apply. */
+/** The version of the chunking rules. It is part of every chunk id, so that old vectors are not used for new chunks. */
 const chunkRules = 2
 
-/** A part of a version's body: the unit that the index holds and that a result names. */
+/** A part of a version's body. It is the unit of the index, and results refer to it. */
 export interface ChunkRecord {
   readonly chunkId: string
   readonly documentId: string
@@ -13,11 +13,11 @@ export interface ChunkRecord {
   readonly ordinal: number
   readonly startsAt: number
   readonly endsAt: number
-  /** Equal for equal texts only; null for an empty text. */
+  /** SHA-256 of the text; null for an empty text. */
   readonly textHash: string | null
 }
 
-/** Cuts lazily. A version without a body has one empty chunk, so that its title can be found. */
+/** Yields the chunks lazily. A version without a body has one empty chunk, so that its title can be found. */
 export function* chunksOf(
   documentId: string,
   { versionId, body }: { readonly versionId: string; readonly body: string | null },

@@ -1,14 +1,14 @@
 import type { IndexHome } from '../indexing/index-home.ts'
 import type { Incidents } from '../platform/incidents.ts'
 import type { Measures } from '../platform/measures.ts'
+import { indexRules } from '../search/index-rules.ts'
 import type { Config } from '../settings/config.ts'
-import { ANALYSIS_VERSION } from '../text/analysis-version.ts'
 import type { PoolWatch } from '../threads/pool.ts'
 import { OpenSearchHome } from './opensearch/opensearch-home.ts'
 import { removeUnusedIndex } from './segments/file/index-files.ts'
 import { SegmentsHome } from './segments/segments-home.ts'
 
-/** Observers of an index, for events that belong to no call. */
+/** Observers of an index, for events outside of calls. */
 export interface IndexWatch {
   readonly watch?: PoolWatch
   readonly incidents?: Incidents
@@ -18,16 +18,15 @@ export interface IndexWatch {
 type IndexSettings = Pick<Config, 'dataDir' | 'searchUrl' | 'searchKey' | 'searchPrefix' | 'searchShards'>
 
 /**
- * The index according to the settings: an OpenSearch cluster if they name one, otherwise files of the data folder,
- * which are held in memory. The only code that chooses it. `instance` identifies the store from which the index is
- * built.
+ * Chooses the index by the settings: an OpenSearch cluster if they name one, otherwise the embedded index in the data
+ * folder. No other code makes this choice. `instance` identifies the store from which the index is built.
  */
 export function indexHomeOf(
   { dataDir, searchUrl, searchKey, searchPrefix, searchShards }: IndexSettings,
   instance: string | null,
   watch: IndexWatch = {},
 ): IndexHome {
-  const origin = { rules: ANALYSIS_VERSION, instance }
+  const origin = { rules: indexRules, instance }
   const { measures, ...watchers } = watch
   if (searchUrl === null) return new SegmentsHome({ dataDir, origin, ...watchers })
   const cluster = { nodes: searchUrl, apiKey: searchKey, prefix: searchPrefix, shards: searchShards }
@@ -35,9 +34,9 @@ export function indexHomeOf(
 }
 
 /**
- * Returns a function that removes every index of the data folder. No search reads these indexes, but they may still
- * contain erased documents. The function returns the number of files removed, and rejects if another process has an
- * index open. Null if the indexes of the data folder are in use.
+ * Returns a function that removes the unused indexes of the data folder, which may still contain erased documents. It
+ * returns the number of files removed, and rejects if another process has an index open. Null if the data folder has
+ * the served index.
  */
 export const removalOfUnusedIndexes = ({
   dataDir,

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { type FieldPermission, readableFields, type Scope } from '../../src/access/scope.ts'
+import type { Conditions, NumberRange } from '../../src/document/field-types.ts'
 import type {
   ApplyOutcome,
   DocumentColumns,
@@ -14,7 +15,6 @@ import { changesOf } from '../../src/indexing/read-packed.ts'
 import type { Facet, ValueCount } from '../../src/search/facets.ts'
 import {
   type CatalogColumns,
-  type CatalogConditions,
   type ChunkScore,
   type DocumentHit,
   type IndexedColumns,
@@ -34,9 +34,10 @@ import {
   type VectorOutcome,
   type VectorRequest,
 } from '../../src/search/search-index.ts'
-import type { AnalysedField, Clause, KeywordQuery, LooseMatch, TermGroup } from '../../src/text/types.ts'
+import type { AnalysedField, Clause, KeywordQuery, TermExpansion, TermGroup } from '../../src/text/types.ts'
+import { documentFields, emptyValues } from '../support/document-fields.ts'
 
-interface HeldChunk {
+interface StoredChunk {
   readonly documentId: string
   readonly versionId: string
   readonly chunkId: string
@@ -49,7 +50,7 @@ interface HeldChunk {
   readonly vectors: Map<string, number[]>
 }
 
-interface VisibleChunk extends HeldChunk {
+interface VisibleChunk extends StoredChunk {
   readonly titleVisible: boolean
   readonly bodyVisible: boolean
   /** The length of the visible fields. */
@@ -64,16 +65,16 @@ const k1 = 1.2
 const b = 0.75
 
 /**
- * The port's semantics, written as plainly as possible: every search looks at every chunk. Adapters are compared with
- * it. It also runs the contract suite itself, so that the suite requires nothing that only one adapter can do.
+ * The semantics of the port, written as plainly as possible: every search looks at every chunk. Adapters are compared
+ * with it. It passes the contract suite itself, so that the suite requires nothing that only one adapter can do.
  */
 export class BruteForceIndex implements SearchIndex {
   readonly isSound = true
   readonly #titleWeight: number
-  #chunks: HeldChunk[] = []
+  #chunks: StoredChunk[] = []
   #position = 0
   /**
-   * The populations that produced the scores of a page with a next page, each under the number that the page hands on.
+   * The populations of the scores of pages with a next page, each under the number in the statistics of the page.
    */
   readonly #populations = new Map<number, Population>()
   readonly #dimensions = new Map<string, number>()
@@ -107,10 +108,10 @@ export class BruteForceIndex implements SearchIndex {
     }
     const explained = (hit: DocumentHit): DocumentHit =>
       request.explain ? { ...hit, parts: this.#keywordParts(request.query, matchOf(hit), population) } : hit
-    const placed = byDocument(matches, request.otherChunksMax)
+    const ranked = byDocument(matches, request.otherChunksMax)
       .map((hit) => ({ hit: explained(hit), key: keyOf(hit), documentId: hit.documentId }))
-      .sort((a, b) => comparePlaces(order, a, b))
-    const rest = after === null ? placed : placed.filter((one) => comparePlaces(order, one, after) > 0)
+      .sort((a, b) => comparePositions(order, a, b))
+    const rest = after === null ? ranked : ranked.filter((one) => comparePositions(order, one, after) > 0)
     const page = rest.slice(0, request.limit)
     const last = page.at(-1)
     const next = rest.length > page.length && last ? { key: last.key, documentId: last.documentId } : null
@@ -126,7 +127,7 @@ export class BruteForceIndex implements SearchIndex {
             facets: facets.of.map((facet) =>
               countFacet(
                 facet,
-                placed.map(({ hit }) => counted(matchOf(hit))),
+                ranked.map(({ hit }) => counted(matchOf(hit))),
                 facets.limit,
               ),
             ),
@@ -149,13 +150,13 @@ export class BruteForceIndex implements SearchIndex {
     if (request.timeoutMs <= 0) return { outcome: 'timed_out' }
     const readable = this.#visible(request).filter(({ bodyVisible }) => bodyVisible)
     const withWords = readable.filter(({ body }) => body.terms.length > 0)
-    const lacking = withWords.filter(({ vectors }) => !vectors.has(request.profileId))
+    const missing = withWords.filter(({ vectors }) => !vectors.has(request.profileId))
     const compared = readable
       .filter((chunk) => chunk.vectors.get(request.profileId)?.length === request.vector.length)
       .map((chunk) => ({ ...chunk, score: cosine(chunk.vectors.get(request.profileId)!, request.vector) }))
       .filter(({ score }) => Number.isFinite(score))
     const top = compared.sort(compareHits).slice(0, request.topK)
-    const vectorsPending = lacking.length > withWords.length / 100
+    const vectorsPending = missing.length > withWords.length / 100
     return { outcome: 'found', hits: byDocument(top, Infinity), vectorsPending }
   }
 
@@ -171,10 +172,11 @@ export class BruteForceIndex implements SearchIndex {
       ...(bodyVisible ? [body] : []),
     ]
     const termsOf = (chunk: VisibleChunk) => fieldsOf(chunk).flatMap(({ terms }) => terms)
-    const held = new Set(visible.flatMap(termsOf))
-    const about = ({ word, group, isPrefix, editsMax, unlessFound }: TypedWord) => {
+    const allTerms = new Set(visible.flatMap(termsOf))
+    const similarTo = ({ word, group, isPrefix, editsMax, unlessFound }: TypedWord) => {
       const isFound =
-        group.some((term) => held.has(term)) || (isPrefix && [...held].some((term) => unmarked(term).startsWith(word)))
+        group.some((term) => allTerms.has(term)) ||
+        (isPrefix && [...allTerms].some((term) => unmarked(term).startsWith(word)))
       if (isFound && unlessFound) return { isFound, similar: [] }
       const known = new Set([...group, ...request.excluded])
       const inChunk = visible
@@ -183,11 +185,11 @@ export class BruteForceIndex implements SearchIndex {
       const similar = [...new Set(inChunk.flatMap((words) => [...words]))]
         .map((other) => ({ word: other, edits: typingErrors(word, other, isPrefix) }))
         .filter(({ edits }) => edits > 0 && edits <= editsMax)
-      const chunks = (wanted: string) => inChunk.filter((words) => words.has(wanted)).length
+      const chunks = (other: string) => inChunk.filter((words) => words.has(other)).length
       similar.sort((a, b) => a.edits - b.edits || chunks(b.word) - chunks(a.word) || (a.word < b.word ? -1 : 1))
       return { isFound, similar: similar.slice(0, request.limit) }
     }
-    return { outcome: 'found', words: request.words.map(about) }
+    return { outcome: 'found', words: request.words.map(similarTo) }
   }
 
   async score(request: ScoreRequest): Promise<ScoreOutcome> {
@@ -198,7 +200,7 @@ export class BruteForceIndex implements SearchIndex {
       visible: this.#visible({ ...request, filters: query.filters }),
     }))
     const population = this.#population(request.scope)
-    const best = (scored: (HeldChunk & { score: number; parts?: number[] })[]): ChunkScore | null => {
+    const best = (scored: (StoredChunk & { score: number; parts?: number[] })[]): ChunkScore | null => {
       const [first] = scored.sort(compareHits)
       if (first === undefined) return null
       const { chunkId, versionId, score, parts } = first
@@ -234,15 +236,15 @@ export class BruteForceIndex implements SearchIndex {
   }
 
   async withoutVector({ profileId, languages, after, limit }: WithoutVectorRequest): Promise<WithoutVectorOutcome> {
-    const lacking = this.#chunks
+    const missing = this.#chunks
       .filter(({ vectors }) => !vectors.has(profileId))
       .filter(({ columns }) => languages === null || languages.includes(columns.language ?? ''))
       .filter(({ documentId }) => after === null || compareTexts(documentId, after) > 0)
       .sort((a, b) => compareTexts(a.documentId, b.documentId) || compareTexts(a.chunkId, b.chunkId))
-    let end = Math.min(limit, lacking.length)
-    while (end > 0 && lacking[end]?.documentId === lacking[end - 1]!.documentId) end++
-    const chunks = lacking.slice(0, end).map(({ documentId, chunkId }) => ({ documentId, chunkId }))
-    return { outcome: 'found', chunks, next: end < lacking.length ? chunks.at(-1)!.documentId : null }
+    let end = Math.min(limit, missing.length)
+    while (end > 0 && missing[end]?.documentId === missing[end - 1]!.documentId) end++
+    const chunks = missing.slice(0, end).map(({ documentId, chunkId }) => ({ documentId, chunkId }))
+    return { outcome: 'found', chunks, next: end < missing.length ? chunks.at(-1)!.documentId : null }
   }
 
   async position(): Promise<number> {
@@ -293,7 +295,7 @@ export class BruteForceIndex implements SearchIndex {
         const { versionId, columns, current, title } = change
         const kept = own
           .filter((chunk) => chunk.versionId !== versionId)
-          .map((chunk) => ({ ...shared(chunk, columns), current: chunk.current && !current }))
+          .map((chunk) => ({ ...withColumns(chunk, columns), current: chunk.current && !current }))
         const added = change.chunks.map(({ chunkId, body, vectors }, i) => {
           const first = i === 0
           const chunk = { documentId, versionId, chunkId, columns, current, first, title, body, vectors: new Map() }
@@ -310,7 +312,7 @@ export class BruteForceIndex implements SearchIndex {
         this.#chunks = others
         break
       case 'set_columns':
-        this.#chunks = [...others, ...own.map((chunk) => shared(chunk, change.columns))]
+        this.#chunks = [...others, ...own.map((chunk) => withColumns(chunk, change.columns))]
         break
       case 'set_vector':
         for (const chunk of own) {
@@ -319,7 +321,7 @@ export class BruteForceIndex implements SearchIndex {
     }
   }
 
-  #setVector(chunk: HeldChunk, profileId: string, vector: number[]): void {
+  #setVector(chunk: StoredChunk, profileId: string, vector: number[]): void {
     const floats = Array.from(Float32Array.from(vector))
     const usable = floats.some((value) => value !== 0) && floats.every(Number.isFinite)
     const dimensions = this.#dimensions.get(profileId) ?? floats.length
@@ -340,7 +342,7 @@ export class BruteForceIndex implements SearchIndex {
     })
   }
 
-  /** Keeps a population under a number that reveals nothing but the population. */
+  /** Keeps a population under a number that depends on nothing else. */
   #keep(population: Population): number {
     const searched = population.map(({ title, body, titleVisible, bodyVisible }) => [
       titleVisible && title.terms,
@@ -351,19 +353,18 @@ export class BruteForceIndex implements SearchIndex {
     return number
   }
 
-  /** A chunk with its catalog columns, as far as an entry grants them that matches the document's current state. */
-  #granted(scope: Scope): (chunk: HeldChunk) => IndexedColumns {
+  /** The columns of a chunk, with those of the catalog that an entry grants for the document's current state. */
+  #granted(scope: Scope): (chunk: StoredChunk) => IndexedColumns {
     return ({ documentId, columns }) => {
       const now = this.#chunks.find((chunk) => chunk.documentId === documentId && chunk.current)
       const fields = (now && readableFields(scope, now.columns)) ?? new Set<FieldPermission>()
-      const has = (...permissions: FieldPermission[]) => permissions.some((permission) => fields.has(permission))
+      const has = (...permissions: readonly string[]) =>
+        permissions.some((permission) => fields.has(permission as FieldPermission))
+      const closed = catalogFields.filter(({ openedBy }) => openedBy !== undefined && !has(...openedBy))
       return {
         ...columns,
-        authorId: has('author', 'metadata') ? columns.authorId : null,
-        topics: has('metadata') ? columns.topics : [],
-        tags: has('metadata') ? columns.tags : [],
-        classifications: has('facts') ? columns.classifications : [],
-        score: has('metrics') ? columns.score : null,
+        ...emptyValues('property', closed),
+        externalAuthorId: has('author', 'metadata') ? columns.externalAuthorId : null,
       }
     }
   }
@@ -393,9 +394,9 @@ export class BruteForceIndex implements SearchIndex {
     const saturated = (idf: number, wanted: readonly TermGroup[]) => this.#saturated(idf, wanted, chunk, population)
     if (groups.length === 1) {
       const [group] = groups
-      const loose = clause.type === 'word' ? (clause.loose ?? []) : []
+      const expansions = clause.type === 'word' ? (clause.expansions ?? []) : []
       const own = group!.map((term) => saturated(idfOf([term], population), [[term]]))
-      const others = loose.map((match) => this.#looseScore(match, group!, chunk, population))
+      const others = expansions.map((match) => this.#expansionScore(match, group!, chunk, population))
       return clause.weight * Math.max(0, ...own, ...others)
     }
     if (groups.length === 0 || groups.some((group) => group.length === 0)) return 0
@@ -408,8 +409,8 @@ export class BruteForceIndex implements SearchIndex {
     )
   }
 
-  /** The score of a loose match. It counts as no rarer than the exact word, if that occurs. */
-  #looseScore(match: LooseMatch, group: TermGroup, chunk: VisibleChunk, population: Population): number {
+  /** The score of an expansion. Its idf is capped at that of the exact word, if that occurs. */
+  #expansionScore(match: TermExpansion, group: TermGroup, chunk: VisibleChunk, population: Population): number {
     const occurring = group.filter((term) => countOf((other) => other === term, population) > 0)
     const idfMax = Math.min(...occurring.map((term) => idfOf([term], population)))
     const scoreOf = (idf: number, count: (field: AnalysedField) => number) =>
@@ -420,7 +421,7 @@ export class BruteForceIndex implements SearchIndex {
         ...match.terms.map((term) => scoreOf(idfOf([term], population), (field) => occurrences(field, [[term]]))),
       )
     }
-    const begins = (term: string) => unmarked(term).startsWith(match.beginning)
+    const begins = (term: string) => unmarked(term).startsWith(match.prefix)
     return scoreOf(idfOfCount(countOf(begins, population), population), ({ terms }) => (terms.some(begins) ? 1 : 0))
   }
 
@@ -467,8 +468,8 @@ const wordsOf = ({ terms, positions }: AnalysedField): string[] =>
   terms.filter((_, i) => positions[i] !== positions[i - 1]).map(unmarked)
 
 /**
- * The edit distance by its definition: a table over all prefixes of both words. For a prefix match the nearest prefix
- * counts.
+ * The Damerau-Levenshtein distance (optimal string alignment) by its definition: a table over all prefixes of both
+ * words. For a prefix match the nearest prefix counts.
  */
 export function typingErrors(typed: string, word: string, isPrefix: boolean): number {
   const [a, b] = [[...word], [...typed]]
@@ -477,15 +478,15 @@ export function typingErrors(typed: string, word: string, isPrefix: boolean): nu
     for (let j = 1; j <= b.length; j++) {
       const changed = table[i - 1]![j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)
       const least = Math.min(table[i - 1]![j]! + 1, table[i]![j - 1]! + 1, changed)
-      const isChangedAbout = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]
-      table[i]![j] = isChangedAbout ? Math.min(least, table[i - 2]![j - 2]! + 1) : least
+      const isTransposed = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]
+      table[i]![j] = isTransposed ? Math.min(least, table[i - 2]![j - 2]! + 1) : least
     }
   }
   return isPrefix ? Math.min(...table.map((row) => row.at(-1)!)) : table.at(-1)!.at(-1)!
 }
 
 /** The chunk with the current columns of its document, but its own language. */
-const shared = (chunk: HeldChunk, columns: DocumentColumns): HeldChunk => ({
+const withColumns = (chunk: StoredChunk, columns: DocumentColumns): StoredChunk => ({
   ...chunk,
   columns: { ...columns, language: chunk.columns.language },
 })
@@ -498,7 +499,7 @@ function occurrences(field: AnalysedField, groups: readonly TermGroup[]): number
   return [...new Set(field.positions)].filter((position) => groups.every((group, i) => at(group, position + i))).length
 }
 
-function passes(filters: SearchFilters, { columns, current }: HeldChunk): boolean {
+function passes(filters: SearchFilters, { columns, current }: StoredChunk): boolean {
   const allows = (allowed: readonly string[] | null, value: string | null) =>
     allowed === null || (value !== null && allowed.includes(value))
   const { publishedAt } = columns
@@ -515,26 +516,22 @@ function passes(filters: SearchFilters, { columns, current }: HeldChunk): boolea
   )
 }
 
-const nothingKnown: CatalogColumns = { authorId: null, topics: [], tags: [], classifications: [], score: null }
+const catalogFields = documentFields.filter(({ indexed }) => indexed === 'catalog')
+const noCatalogColumns = { ...emptyValues('property', catalogFields), externalAuthorId: null } as CatalogColumns
 
-/** A chunk with its catalog columns, if its document is open in its current state. */
-function countedIn(population: Population): (chunk: HeldChunk) => IndexedColumns {
+/** The columns of a chunk, with those of the catalog if the current state of its document is open. */
+function countedIn(population: Population): (chunk: StoredChunk) => IndexedColumns {
   const opened = new Set(population.map(({ documentId }) => documentId))
-  return (chunk) => ({ ...chunk.columns, ...(opened.has(chunk.documentId) ? {} : nothingKnown) })
+  return (chunk) => ({ ...chunk.columns, ...(opened.has(chunk.documentId) ? {} : noCatalogColumns) })
 }
 
-function meets(conditions: CatalogConditions, columns: CatalogColumns): boolean {
-  const { authorId, scoreMin, scoreMax } = conditions
-  const hasOne = (name: 'topics' | 'tags' | 'classifications') =>
-    conditions[name] === null || conditions[name].some((value) => columns[name].includes(value))
-  return (
-    (authorId === null || columns.authorId === authorId) &&
-    hasOne('topics') &&
-    hasOne('tags') &&
-    hasOne('classifications') &&
-    (scoreMin === null || (columns.score !== null && columns.score >= scoreMin)) &&
-    (scoreMax === null || (columns.score !== null && columns.score <= scoreMax))
-  )
+function meets(conditions: Conditions, columns: CatalogColumns): boolean {
+  return Object.entries(conditions).every(([name, condition]) => {
+    const value = columns[name as keyof CatalogColumns]
+    if (Array.isArray(condition)) return [value].flat().some((one) => one !== null && condition.includes(one))
+    const { min, max } = condition as NumberRange
+    return typeof value === 'number' && value >= (min ?? -Infinity) && value <= (max ?? Infinity)
+  })
 }
 
 function valuesOf(facet: Facet, columns: IndexedColumns): readonly (string | null)[] {
@@ -550,16 +547,12 @@ function valuesOf(facet: Facet, columns: IndexedColumns): readonly (string | nul
       return [columns.datasetId]
     case 'platform':
       return [columns.platform]
-    case 'content_type':
-      return [columns.contentType]
     case 'author':
-      return [columns.authorId]
-    case 'language':
-    case 'region':
-    case 'status':
-      return [columns[facet]]
-    default:
-      return [...new Set(columns[facet])]
+      return [columns.externalAuthorId]
+    default: {
+      const { property } = documentFields.find(({ name }) => name === facet)!
+      return [...new Set([columns[property as keyof IndexedColumns]].flat())] as (string | null)[]
+    }
   }
 }
 
@@ -575,7 +568,7 @@ function countFacet(facet: Facet, documents: readonly IndexedColumns[], limit: n
 }
 
 /** Documents without a key are last in either direction. */
-function comparePlaces(order: KeywordOrder, a: KeywordPosition, b: KeywordPosition): number {
+function comparePositions(order: KeywordOrder, a: KeywordPosition, b: KeywordPosition): number {
   if (a.key !== b.key) {
     if (a.key === null || b.key === null) return a.key === null ? 1 : -1
     return order === 'published_at' ? a.key - b.key : b.key - a.key
@@ -595,7 +588,7 @@ function compareHits(a: Ranked, b: Ranked): number {
 
 const compareTexts = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b))
 
-function byDocument(matches: (HeldChunk & { score: number })[], othersMax: number): DocumentHit[] {
+function byDocument(matches: (StoredChunk & { score: number })[], othersMax: number): DocumentHit[] {
   const hits = new Map<string, DocumentHit & { otherChunks: ChunkScore[] }>()
   for (const { documentId, chunkId, versionId, score } of matches.toSorted(compareHits)) {
     const hit = hits.get(documentId)

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { fieldPermissions, type ScopeEntry } from '../../src/access/scope.ts'
 import type { BrowseQuery } from '../../src/catalog/catalog-store.ts'
+import type { Conditions } from '../../src/document/field-types.ts'
 import type { IncomingDocument } from '../../src/ingest/content-store.ts'
 
 /**
@@ -182,8 +183,7 @@ export const listing: fc.Arbitrary<Omit<BrowseQuery, 'before' | 'limit' | 'snaps
     tags: orNull(asked(...words)),
     classifications: orNull(asked(...codes)),
     contentTypes: orNull(some(...contentTypes)),
-    scoreMin: orNull(score),
-    scoreMax: orNull(score),
+    score: fc.record({ min: orNull(score), max: orNull(score) }),
     publishedFrom: orNull(published),
     publishedTo: orNull(published),
     createdFrom: orNull(fc.integer({ min: -1, max: worldDays }), 2),
@@ -207,13 +207,14 @@ export const listing: fc.Arbitrary<Omit<BrowseQuery, 'before' | 'limit' | 'snaps
     return {
       // A listing by author names its platform, so every entry is narrowed to it or dropped.
       scope: { entries: author === null ? drawn.entries : narrowed(drawn.entries, author[1]) },
-      externalAuthorId: author?.[0] ?? null,
-      topics: kept(1, drawn.topics),
-      tags: kept(2, drawn.tags),
-      classifications: kept(3, drawn.classifications),
+      conditions: withoutNulls({
+        externalAuthorId: author && [author[0]],
+        topics: kept(1, drawn.topics),
+        tags: kept(2, drawn.tags),
+        classifications: kept(3, drawn.classifications),
+        score: kept(5, drawn.score.min === null && drawn.score.max === null ? null : drawn.score),
+      }),
       contentTypes: kept(4, drawn.contentTypes),
-      scoreMin: kept(5, drawn.scoreMin),
-      scoreMax: kept(5, drawn.scoreMax),
       publishedFrom: kept(6, drawn.publishedFrom),
       publishedTo: kept(6, drawn.publishedTo),
       status: kept(7, drawn.status),
@@ -222,6 +223,9 @@ export const listing: fc.Arbitrary<Omit<BrowseQuery, 'before' | 'limit' | 'snaps
       exact: drawn.exactly === 0 ? drawn.exact : null,
     }
   })
+
+const withoutNulls = (conditions: { readonly [Name in keyof Conditions]: Conditions[Name] | null }): Conditions =>
+  Object.fromEntries(Object.entries(conditions).filter(([, condition]) => condition !== null))
 
 function narrowed(entries: readonly ScopeEntry[], platform: string): ScopeEntry[] {
   return entries
@@ -238,8 +242,9 @@ export function expected(
     list === null || (value !== null && list.includes(value))
   const from = (least: number | null, value: number | null) => least === null || (value !== null && value >= least)
   const below = (end: number | null, value: number | null) => end === null || (value !== null && value < end)
-  const any = (list: readonly string[] | null, values: Iterable<string>) =>
-    list === null || [...values].some((value) => list.includes(value))
+  const any = (list: readonly string[] | undefined, values: Iterable<string | undefined>) =>
+    list === undefined || [...values].some((value) => value !== undefined && list.includes(value))
+  const { externalAuthorId, topics, tags, classifications, score } = query.conditions
   const matches = ({ documentId, createdAt, datasetId, platform, externalId, content: of, codes: has }: Known) =>
     query.scope.entries.some(
       (one) =>
@@ -250,13 +255,13 @@ export function expected(
         from(one.publishedFrom, of.publishedAt) &&
         below(one.publishedTo, of.publishedAt),
     ) &&
-    (query.externalAuthorId === null || of.author?.external_author_id === query.externalAuthorId) &&
-    any(query.topics, of.topics ?? []) &&
-    any(query.tags, of.tags ?? []) &&
-    any(query.classifications, has) &&
+    any(externalAuthorId, [of.author?.external_author_id as string | undefined]) &&
+    any(topics, of.topics ?? []) &&
+    any(tags, of.tags ?? []) &&
+    any(classifications, has) &&
     within(query.contentTypes, of.contentType) &&
-    from(query.scoreMin, of.score) &&
-    (query.scoreMax === null || (of.score !== null && of.score <= query.scoreMax)) &&
+    (score === undefined ||
+      (of.score !== null && of.score >= (score.min ?? -Infinity) && of.score <= (score.max ?? Infinity))) &&
     from(query.publishedFrom, of.publishedAt) &&
     below(query.publishedTo, of.publishedAt) &&
     from(query.createdFrom, createdAt) &&

@@ -1,19 +1,20 @@
 import fc from 'fast-check'
 import { fieldPermissions, type Scope } from '../../src/access/scope.ts'
+import type { Conditions } from '../../src/document/field-types.ts'
 import { documentStatuses } from '../../src/document/fields.ts'
+import { facetNames, filterRows } from '../../src/document/rows.ts'
 import type { IndexChange } from '../../src/indexing/fed-index.ts'
 import { timeBuckets } from '../../src/platform/time-buckets.ts'
-import { facetFields } from '../../src/search/facets.ts'
 import {
-  type CatalogConditions,
   type FacetsRequest,
   type IndexedColumns,
   keywordOrders,
   type SearchFilters,
 } from '../../src/search/search-index.ts'
-import type { AnalysedField, Clause, KeywordQuery, LooseMatch } from '../../src/text/types.ts'
+import type { AnalysedField, Clause, KeywordQuery, TermExpansion } from '../../src/text/types.ts'
+import { type DocumentField, documentFields } from '../support/document-fields.ts'
 
-/** Random content of a small world: few words, few documents, few values, so that every combination occurs. */
+/** Random content with few words, few documents and few values, so that every combination occurs. */
 export const words = ['a', 'b', 'c', 'd', 'e', 'f', 'ü', '漢']
 const datasets = ['d1', 'd2', 'd3']
 const platforms = ['p1', 'p2']
@@ -56,7 +57,12 @@ const topics = ['x', 'y', 'ÿ', 'a']
 const values = fc.subarray(topics)
 const score = fc.integer({ min: -2, max: 2 })
 
-export const columns: fc.Arbitrary<IndexedColumns> = fc.record({
+const catalogFields = documentFields.filter(({ indexed }) => indexed === 'catalog')
+const valuesOf = ({ kind }: DocumentField) =>
+  kind === 'texts' ? values : kind === 'integer' ? fc.option(score, { nil: null }) : orNull(topics)
+
+export const columns = fc.record({
+  ...Object.fromEntries(catalogFields.map((field) => [field.property, valuesOf(field)])),
   datasetId: fc.constantFrom(...datasets),
   platform: fc.constantFrom(...platforms),
   language: orNull(languages),
@@ -64,12 +70,8 @@ export const columns: fc.Arbitrary<IndexedColumns> = fc.record({
   contentType: orNull(contentTypes),
   status: fc.constantFrom(...statuses),
   publishedAt: fc.option(time, { nil: null }),
-  authorId: orNull(topics),
-  topics: values,
-  tags: values,
-  classifications: values,
-  score: fc.option(score, { nil: null }),
-})
+  externalAuthorId: orNull(topics),
+}) as fc.Arbitrary<IndexedColumns>
 
 const component = fc.integer({ min: -4, max: 4 }).map((value) => value / 3)
 export const vector = (dimensions: number) => fc.array(component, { minLength: dimensions, maxLength: dimensions })
@@ -175,17 +177,17 @@ export const filters: fc.Arbitrary<SearchFilters> = fc.record({
 /** Includes a value that no document has. */
 const wanted = seldom(fc.subarray([...topics, 'nobody']))
 
-export const conditions: fc.Arbitrary<CatalogConditions> = fc.record({
-  authorId: seldom(fc.constantFrom(...topics, 'nobody')),
-  topics: wanted,
-  tags: wanted,
-  classifications: wanted,
-  scoreMin: seldom(score),
-  scoreMax: seldom(score),
-})
+const range = fc.record({ min: fc.option(score, { nil: null }), max: fc.option(score, { nil: null }) })
+
+/** A condition on each filter of the table, most of them absent. */
+export const conditions: fc.Arbitrary<Conditions> = fc
+  .record(
+    Object.fromEntries(filterRows.map(({ property, kind }) => [property, kind === 'integer' ? seldom(range) : wanted])),
+  )
+  .map((drawn) => Object.fromEntries(Object.entries(drawn).filter(([, condition]) => condition !== null)))
 export const order = fc.constantFrom(...keywordOrders)
 export const facets: fc.Arbitrary<FacetsRequest> = fc.record({
-  of: fc.subarray([...facetFields, ...timeBuckets.map((bucket) => ({ published_at: bucket }))]),
+  of: fc.subarray([...facetNames, ...timeBuckets.map((bucket) => ({ published_at: bucket }))]),
   limit: fc.constantFrom(1, 2, 100),
 })
 
@@ -196,17 +198,17 @@ const weight = fc.constantFrom(1, 1, 2, 0.5)
 const kind = fc.constantFrom('any' as const, 'any' as const, 'must' as const, 'mustNot' as const)
 
 const factor = fc.constantFrom(0.5, 0.1)
-const loose: fc.Arbitrary<LooseMatch[]> = fc.array(
+const expansions: fc.Arbitrary<TermExpansion[]> = fc.array(
   fc.oneof(
     fc.record({ terms: group, factor }),
-    fc.record({ beginning: fc.oneof({ weight: 9, arbitrary: word }, { weight: 1, arbitrary: fc.string() }), factor }),
+    fc.record({ prefix: fc.oneof({ weight: 9, arbitrary: word }, { weight: 1, arbitrary: fc.string() }), factor }),
   ),
   { maxLength: 2 },
 )
 
 const clause: fc.Arbitrary<Clause> = fc.oneof(
   fc.record({ type: fc.constant('word' as const), kind, weight, group }),
-  fc.record({ type: fc.constant('word' as const), kind, weight, group, loose }),
+  fc.record({ type: fc.constant('word' as const), kind, weight, group, expansions }),
   fc.record({ type: fc.constant('phrase' as const), kind, weight, groups: fc.array(group, { maxLength: 3 }) }),
 )
 

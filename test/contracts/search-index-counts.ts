@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ScopeEntry } from '../../src/access/scope.ts'
+import type { Conditions } from '../../src/document/field-types.ts'
 import type { Facet } from '../../src/search/facets.ts'
 import {
-  type CatalogConditions,
   type KeywordOrder,
   type KeywordRequest,
   keywordOrders,
@@ -12,43 +12,35 @@ import {
 } from '../../src/search/search-index.ts'
 import { columns, entry, everything, type IndexUnderTest, ids, put, timeoutMs } from './index-under-test.ts'
 
-const noConditions: CatalogConditions = {
-  authorId: null,
-  topics: null,
-  tags: null,
-  classifications: null,
-  scoreMin: null,
-  scoreMax: null,
-}
 const day = 86_400_000
 
-/** Decisions by document: conditions, order, counts, and the existing values. */
+/** Conditions, orders, counts, and lists of values, which apply to documents. */
 export function countsExamples(it: () => IndexUnderTest): void {
   const counts = async (of: readonly Facet[], request: Partial<KeywordRequest> = {}, limit = 100) => {
     const { facets } = await it().find('word', { ...request, facets: { of, limit } })
     return facets!.map((counted) => counted.map(({ value, count }) => `${value} ${count}`))
   }
   const values = async (request: Partial<ValuesRequest>) => {
-    const asked = { scope: everything, field: 'topics', prefix: '', after: null, limit: 100, timeoutMs } as const
-    const page = await it().index.values({ ...asked, ...request })
+    const defaults = { scope: everything, field: 'topics', prefix: '', after: null, limit: 100, timeoutMs } as const
+    const page = await it().index.values({ ...defaults, ...request })
     assert.ok(page.outcome === 'found', JSON.stringify(page))
     return page
   }
 
-  test('conditions: each to the letter, values of a list OR-ed, all of them AND-ed, what is lacking never meets one', async () => {
+  test('conditions match exactly, with values of a list OR-ed and conditions AND-ed; a missing value meets none', async () => {
     await it().start(
-      put('d1', ['word'], { columns: { authorId: 'ann', topics: ['sea', 'sky'], score: -5 } }),
-      put('d2', ['word', 'word'], { columns: { authorId: 'bob', topics: ['Sea'], tags: ['sea'], score: 5 } }),
+      put('d1', ['word'], { columns: { externalAuthorId: 'ann', topics: ['sea', 'sky'], score: -5 } }),
+      put('d2', ['word', 'word'], { columns: { externalAuthorId: 'bob', topics: ['Sea'], tags: ['sea'], score: 5 } }),
       put('d3', ['word'], { columns: { classifications: ['sea'], tags: ['sky', 'a,b'] } }),
     )
-    const met = async (conditions: Partial<CatalogConditions>) => {
-      const page = await it().find('word', { conditions: { ...noConditions, ...conditions } })
+    const met = async (conditions: Conditions) => {
+      const page = await it().find('word', { conditions })
       assert.equal(page.totalChunks, page.hits.length + (ids(page.hits).includes('d2') ? 1 : 0))
       return ids(page.hits).sort()
     }
     assert.deepEqual(await met({}), ['d1', 'd2', 'd3'])
-    assert.deepEqual(await met({ authorId: 'ann' }), ['d1'])
-    assert.deepEqual(await met({ authorId: 'nobody' }), [])
+    assert.deepEqual(await met({ externalAuthorId: ['ann'] }), ['d1'])
+    assert.deepEqual(await met({ externalAuthorId: ['nobody'] }), [])
     assert.deepEqual(await met({ topics: ['sea'] }), ['d1'])
     assert.deepEqual(await met({ topics: ['sea', 'Sea', 'other'] }), ['d1', 'd2'])
     assert.deepEqual(await met({ topics: [] }), [])
@@ -56,13 +48,13 @@ export function countsExamples(it: () => IndexUnderTest): void {
     assert.deepEqual(await met({ tags: ['a,b'] }), ['d3'])
     assert.deepEqual(await met({ tags: ['word'] }), [])
     assert.deepEqual(await met({ classifications: ['sea'] }), ['d3'])
-    assert.deepEqual(await met({ scoreMin: -5 }), ['d1', 'd2'])
-    assert.deepEqual(await met({ scoreMin: -5, scoreMax: 4 }), ['d1'])
-    assert.deepEqual(await met({ scoreMax: 5 }), ['d1', 'd2'])
-    assert.deepEqual(await met({ authorId: 'ann', scoreMin: 0 }), [])
+    assert.deepEqual(await met({ score: { min: -5, max: null } }), ['d1', 'd2'])
+    assert.deepEqual(await met({ score: { min: -5, max: 4 } }), ['d1'])
+    assert.deepEqual(await met({ score: { min: null, max: 5 } }), ['d1', 'd2'])
+    assert.deepEqual(await met({ externalAuthorId: ['ann'], score: { min: 0, max: null } }), [])
   })
 
-  test('order: by time and by score, those without one last, equal ones by id, page by page to the end', async () => {
+  test('order: by time and by score, documents without one last, ties by id, over all pages', async () => {
     await it().start(
       put('c', ['word'], { columns: { publishedAt: 30, score: null } }),
       put('a', ['word word word'], { columns: { publishedAt: 10, score: 7 } }),
@@ -96,12 +88,12 @@ export function countsExamples(it: () => IndexUnderTest): void {
     }
   })
 
-  test('facets count every match once a value, on whatever page, the most first', async () => {
+  test('facets count every match once for each value, on any page, the most frequent first', async () => {
     await it().start(
-      put('d1', ['word', 'word', 'other'], { columns: { topics: ['x', 'y'], tags: ['t'], authorId: 'ann' } }),
+      put('d1', ['word', 'word', 'other'], { columns: { topics: ['x', 'y'], tags: ['t'], externalAuthorId: 'ann' } }),
       put('d2', ['word'], { columns: { topics: ['y', 'é'], language: 'fr', platform: 'app', region: null } }),
       put('d3', ['word'], { columns: { datasetId: 'blogs', contentType: null, status: 'unavailable', topics: [] } }),
-      put('d4', ['other'], { columns: { topics: ['z'], authorId: 'ann' } }),
+      put('d4', ['other'], { columns: { topics: ['z'], externalAuthorId: 'ann' } }),
     )
     const of = ['dataset', 'platform', 'language', 'content_type', 'region', 'status', 'topics', 'tags'] as const
     const expected = [
@@ -122,7 +114,7 @@ export function countsExamples(it: () => IndexUnderTest): void {
       expected.map((all) => all.slice(0, 1)),
     )
     assert.deepEqual(await counts(['author', 'classifications', 'topics'], {}, 2), [['ann 1'], [], ['y 2', 'x 1']])
-    const conditions = { ...noConditions, topics: ['x'] }
+    const conditions = { topics: ['x'] }
     assert.deepEqual(await counts(['topics', 'dataset'], { conditions }), [['x 1', 'y 1'], ['news 1']])
     const filters = { ...noFilters, platforms: ['app'] }
     assert.deepEqual(await counts(['topics', 'language'], { filters }), [['y 1', 'é 1'], ['fr 1']])
@@ -151,18 +143,18 @@ export function countsExamples(it: () => IndexUnderTest): void {
     ])
   })
 
-  test('what changes about a document is filtered, ordered and counted by at once', async () => {
+  test('changed columns are filtered, ordered and counted by at once', async () => {
     const of = ['topics', 'author', 'region'] as const
     await it().start(
-      put('d1', ['word'], { columns: { topics: ['old'], authorId: 'ann', score: 1 } }),
+      put('d1', ['word'], { columns: { topics: ['old'], externalAuthorId: 'ann', score: 1 } }),
       put('d2', ['word'], { columns: { score: 2 } }),
     )
     assert.deepEqual(await it().found('word', { order: '-score' }), ['d2', 'd1'])
-    const changed = { ...columns, topics: ['new'], authorId: 'bob', score: 3, region: 'us' }
+    const changed = { ...columns, topics: ['new'], externalAuthorId: 'bob', score: 3, region: 'us' }
     await it().apply({ kind: 'set_columns', documentId: 'd1', columns: changed })
     assert.deepEqual(await counts(of), [['new 1'], ['bob 1'], ['eu 1', 'us 1']])
     assert.deepEqual(await it().found('word', { order: '-score' }), ['d1', 'd2'])
-    assert.deepEqual(await it().found('word', { conditions: { ...noConditions, topics: ['old'] } }), [])
+    assert.deepEqual(await it().found('word', { conditions: { topics: ['old'] } }), [])
     assert.deepEqual((await values({})).values, [{ value: 'new', count: 1 }])
     // An earlier version has the current values of its document. A retired one changes nothing.
     await it().apply(put('d1', ['word word'], { version: 'd1 v2', columns: { ...changed, topics: ['newer'] } }))
@@ -177,12 +169,19 @@ export function countsExamples(it: () => IndexUnderTest): void {
     assert.deepEqual(await counts(of), [[], [], ['eu 1']])
   })
 
-  test('where an earlier version alone may be read, nothing that the catalog knows of the document is told', async () => {
+  test('if only an earlier version may be read, no catalog value of the document is revealed', async () => {
     await it().start(
       put('d1', ['word'], { columns: { language: 'fr' } }),
-      put('d2', ['word'], { columns: { language: 'fr', topics: ['open'], authorId: 'ann', score: 1 } }),
+      put('d2', ['word'], { columns: { language: 'fr', topics: ['open'], externalAuthorId: 'ann', score: 1 } }),
     )
-    const now = { language: 'en', topics: ['closed'], authorId: 'bob', score: 9, tags: ['t'], classifications: ['c'] }
+    const now = {
+      language: 'en',
+      topics: ['closed'],
+      externalAuthorId: 'bob',
+      score: 9,
+      tags: ['t'],
+      classifications: ['c'],
+    }
     await it().apply(put('d1', ['text'], { version: 'd1 v2', columns: now }))
     const request: Partial<KeywordRequest> = {
       scope: { entries: [{ ...entry, languages: ['fr'] }] },
@@ -198,42 +197,41 @@ export function countsExamples(it: () => IndexUnderTest): void {
       ['news 2'],
     ])
     assert.deepEqual(await it().found('word', { ...request, order: '-score' }), ['d2', 'd1'])
-    const meeting = (conditions: Partial<CatalogConditions>) =>
-      it().found('word', { ...request, conditions: { ...noConditions, ...conditions } })
+    const meeting = (conditions: Conditions) => it().found('word', { ...request, conditions })
     assert.deepEqual(await meeting({ topics: ['closed', 'open'] }), ['d2'])
-    assert.deepEqual(await meeting({ scoreMin: 0 }), ['d2'])
-    assert.deepEqual(await meeting({ authorId: 'bob' }), [])
+    assert.deepEqual(await meeting({ score: { min: 0, max: null } }), ['d2'])
+    assert.deepEqual(await meeting({ externalAuthorId: ['bob'] }), [])
     const all = { ...request, scope: everything }
     assert.deepEqual(await counts(['topics'], all), [['closed 1', 'open 1']])
   })
 
-  test('what an entry does not grant is found and counted as if there were none; one that grants it is enough', async () => {
-    const known = { topics: ['t'], tags: ['g'], authorId: 'ann', classifications: ['c'], score: 9 }
+  test('values that an entry does not grant count as missing; one entry that grants them is enough', async () => {
+    const known = { topics: ['t'], tags: ['g'], externalAuthorId: 'ann', classifications: ['c'], score: 9 }
     await it().start(
       put('d1', ['word'], { columns: { ...known, score: 1 } }),
       put('d2', ['word'], { columns: { ...known, language: 'fr' } }),
       put('d3', ['word'], { columns: { ...known, datasetId: 'blogs' } }),
     )
     const texts = { ...entry, fields: ['title', 'body'] as const }
-    const asked = (...entries: ScopeEntry[]) => ({ scope: { entries } })
+    const scopeOf = (...entries: ScopeEntry[]) => ({ scope: { entries } })
     const of = ['topics', 'tags', 'author', 'classifications', 'dataset'] as const
     const granting = (fields: ScopeEntry['fields']) =>
-      asked(texts, { ...entry, datasets: ['news'], languages: ['en'], fields })
-    assert.deepEqual(await counts(of, asked(texts)), [[], [], [], [], ['news 2', 'blogs 1']])
+      scopeOf(texts, { ...entry, datasets: ['news'], languages: ['en'], fields })
+    assert.deepEqual(await counts(of, scopeOf(texts)), [[], [], [], [], ['news 2', 'blogs 1']])
     assert.deepEqual(await counts(of, granting(['metadata'])), [['t 1'], ['g 1'], ['ann 1'], [], ['news 2', 'blogs 1']])
     assert.deepEqual(await counts(of, granting(['author'])), [[], [], ['ann 1'], [], ['news 2', 'blogs 1']])
     assert.deepEqual(await counts(of, granting(['facts', 'body'])), [[], [], [], ['c 1'], ['news 2', 'blogs 1']])
     const order = '-score' as const
-    assert.deepEqual(await it().found('word', { ...asked(texts), order }), ['d1', 'd2', 'd3'])
-    assert.deepEqual(await it().found('word', { ...asked(entry), order }), ['d2', 'd3', 'd1'])
+    assert.deepEqual(await it().found('word', { ...scopeOf(texts), order }), ['d1', 'd2', 'd3'])
+    assert.deepEqual(await it().found('word', { ...scopeOf(entry), order }), ['d2', 'd3', 'd1'])
     const metrics = { ...entry, datasets: ['blogs'], fields: ['metrics'] as const }
-    assert.deepEqual(await it().found('word', { ...asked(texts, metrics), order }), ['d3', 'd1', 'd2'])
-    const first = await it().find('word', { ...asked(texts, metrics), order, limit: 1 })
+    assert.deepEqual(await it().found('word', { ...scopeOf(texts, metrics), order }), ['d3', 'd1', 'd2'])
+    const first = await it().find('word', { ...scopeOf(texts, metrics), order, limit: 1 })
     assert.deepEqual(first.next, { key: 9, documentId: 'd3' })
-    assert.deepEqual(await it().found('word', { ...asked(texts, metrics), order, after: first.next }), ['d1', 'd2'])
+    assert.deepEqual(await it().found('word', { ...scopeOf(texts, metrics), order, after: first.next }), ['d1', 'd2'])
   })
 
-  test('values: what documents have now, whatever is open of them, in the order of their bytes, page by page', async () => {
+  test('values: those of current documents with any open field, in byte order, over all pages', async () => {
     await it().start(
       put('d1', ['word'], { columns: { topics: ['sea', 'seal', '\u{1F600}', '\uFF5A'] } }),
       put('d2', ['other'], { columns: { topics: ['sea', 'Sea'], datasetId: 'blogs', contentType: 'video' } }),
@@ -242,15 +240,15 @@ export function countsExamples(it: () => IndexUnderTest): void {
     )
     await it().apply(put('d4', ['text'], { version: 'd4 v2', columns: { topics: ['seam'], publishedAt: 5 * day } }))
     const names = ['Sea 1', 'sea 2', 'seal 1', 'seam 1', '\uFF5A 1', '\u{1F600} 1']
-    const told = async (request: Partial<ValuesRequest>) =>
+    const listed = async (request: Partial<ValuesRequest>) =>
       (await values(request)).values.map(({ value, count }) => `${value} ${count}`)
-    assert.deepEqual(await told({}), names)
-    assert.deepEqual(await told({ prefix: 'sea' }), ['sea 2', 'seal 1', 'seam 1'])
-    assert.deepEqual(await told({ prefix: 'seals' }), [])
-    assert.deepEqual(await told({ field: 'dataset' }), ['blogs 1', 'news 2'])
-    assert.deepEqual(await told({ field: 'language' }), ['en 3'])
-    assert.deepEqual(await told({ field: 'content_type' }), ['post 2', 'video 1'])
-    assert.deepEqual(await told({ field: 'tags' }), [])
+    assert.deepEqual(await listed({}), names)
+    assert.deepEqual(await listed({ prefix: 'sea' }), ['sea 2', 'seal 1', 'seam 1'])
+    assert.deepEqual(await listed({ prefix: 'seals' }), [])
+    assert.deepEqual(await listed({ field: 'dataset' }), ['blogs 1', 'news 2'])
+    assert.deepEqual(await listed({ field: 'language' }), ['en 3'])
+    assert.deepEqual(await listed({ field: 'content_type' }), ['post 2', 'video 1'])
+    assert.deepEqual(await listed({ field: 'tags' }), [])
     for (const limit of [1, 4, 6]) {
       const paged: string[] = []
       for (let after: string | null = null; ; ) {
@@ -267,8 +265,8 @@ export function countsExamples(it: () => IndexUnderTest): void {
       { languages: ['de'], datasets: ['closed'] },
       { publishedFrom: 4 * day },
     ]
-    const seen = scopes.map(async (one) => (await told({ scope: { entries: [{ ...entry, ...one }] } })).length)
+    const seen = scopes.map(async (one) => (await listed({ scope: { entries: [{ ...entry, ...one }] } })).length)
     assert.deepEqual(await Promise.all(seen), [6, 3, 1, 1])
-    assert.deepEqual(await told({ scope: { entries: [] } }), [])
+    assert.deepEqual(await listed({ scope: { entries: [] } }), [])
   })
 }

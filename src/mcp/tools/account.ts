@@ -25,7 +25,7 @@ export const account = tool(
     const { name, entitlements, policy, embedding_profiles, earliest_ingested_at, latest_ingested_at, usage } =
       await api.get<Account>('/v1/account')
     const fields = { name, policy, earliest_ingested_at, latest_ingested_at, embedding_profiles, usage, entitlements }
-    // A truncated list would understate what may be read, so `left_out` reports the cut.
+    // A truncated list would understate the permissions, so `left_out` counts the omitted values.
     const { shown, left: left_out } = fittingFields(fields, tokens - tokensOfRest)
     return { ...shown, left_out }
   },

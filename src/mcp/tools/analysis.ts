@@ -29,7 +29,7 @@ interface Artifact {
 const runsDefault = 10
 const rowsDefault = 20
 
-/** The whole file is in memory while its rows are read. */
+/** The largest file that is read. It is held in memory as a whole. */
 const readBytesMax = 16 * 2 ** 20
 
 const briefly = ({ run_id, analysis_type, status, progress, created_at, completed_at }: Run) => ({
@@ -50,7 +50,7 @@ export const startAnalysis = tool(
       '`clustering` finds the themes (parameters: min_cluster_size), `deduplication` finds copies (threshold), `knn_graph` finds the nearest neighbours of every passage (k, min_similarity), ' +
       '`feature_rollup` counts and sums by fields (by: 1 to 4 of dataset, platform, language, region, content_type, author, topic, tag, classification; bucket: day, week or month). ' +
       'It takes time and storage: start one only if `search` and `counts` cannot answer, and never the same one twice. `account` says which types are allowed.',
-    makes: true,
+    creates: true,
     quotes: false,
     fields: {
       analysis_type: choice(analysisTypes),
@@ -128,7 +128,7 @@ export const readAnalysis = tool(
     const head = { run_id, artifact, rows: found.rows, offset }
     const { shown } = fitting(rows, () => '', tokens - tokensIn(JSON.stringify(head)) - 50)
     const next = offset + shown.length
-    // A row that does not fit alone is skipped. Otherwise nobody could read past it.
+    // A row that is too long by itself is skipped. Otherwise a caller could never read past it.
     const isTooLong = shown.length === 0 && rows.length > 0
     return {
       ...head,
@@ -157,7 +157,7 @@ async function defaultProfile(api: Api): Promise<string | undefined> {
   return profiles.find(({ is_default }) => is_default)?.id
 }
 
-/** The rows as JSON values. Texts in them come from documents. */
+/** Reads rows as JSON values. */
 async function rowsOf(bytes: Uint8Array, range: { rowStart: number; rowEnd: number }): Promise<readonly object[]> {
   const { parquetReadObjects } = await import('hyparquet')
   const rows = await parquetReadObjects({

@@ -41,7 +41,7 @@ export const author = tool(
     const path = `/v1/users/${segmentOf('platform', platform)}/${segmentOf('external_author_id', external_author_id)}`
     const { user } = await api.get<Profile>(path, window)
     const listing = await api.get<Listing>(`${path}/documents`, { ...window, limit })
-    const said = {
+    const fromCollector = {
       source_platform: user.source_platform,
       external_author_id: user.external_author_id,
       ...Object.fromEntries(
@@ -51,7 +51,7 @@ export const author = tool(
         ]),
       ),
     }
-    const { shown, left } = fittingFields(said, Math.floor(tokens / 3))
+    const { shown, left } = fittingFields(fromCollector, Math.floor(tokens / 3))
     const head = {
       last_seen_at: user.observed_at,
       fields_left_out: left === undefined ? undefined : Object.keys(left).length,

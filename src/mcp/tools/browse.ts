@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { filterSchemas } from '../../document/filters.ts'
 import { type ListedDocument, listed } from '../documents.ts'
 import { fitting } from '../token-budget.ts'
 import { codes, cursor, listLength, time, tool } from '../tool.ts'
@@ -27,9 +28,7 @@ export const browse = tool(
     fields: {
       dataset_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'Only this dataset.' })),
       source_platforms: codes('Only these platforms.'),
-      topics: codes('One of these topics, matched exactly.'),
-      tags: codes('One of these tags, matched exactly.'),
-      classification_codes: codes('One of these categories.'),
+      ...filterSchemas('Only ', 'source_platforms', codes),
       content_types: codes('Only these content types.'),
       created_from: time('Ingested at this time or later.'),
       created_to: time('Ingested before this time.'),

@@ -23,7 +23,7 @@ const eventTypes = [
 const eventsDefault = 25
 
 /**
- * More tokens than most events take. The page size follows from it, because the cursor would skip events that were cut
+ * More tokens than most events take. It determines the page size, because the cursor would skip events that were cut
  * off.
  */
 const tokensOfEvent = 150

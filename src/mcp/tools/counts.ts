@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { facetNames, listedNames } from '../../document/rows.ts'
 import { choice } from '../../platform/validation.ts'
 import { type Api, Refusal } from '../api.ts'
 import { clipped, fitting } from '../token-budget.ts'
@@ -14,8 +15,7 @@ interface Values {
   readonly next_cursor?: string
 }
 
-const listable = ['dataset', 'platform', 'language', 'content_type', 'topics', 'tags', 'classifications'] as const
-const fields = [...listable, 'region', 'status', 'author', 'published_at'] as const
+const fields = [...facetNames, 'published_at'] as const
 const valuesDefault = 20
 const statusesMax = 20
 const pageLength = 100
@@ -27,7 +27,7 @@ export const counts = tool(
     description:
       'Counts documents exactly by the values of a field; `documents` counts all of them, including those without a value. Use it for how many, where from, in which languages, on which days. ' +
       'With `query`, it counts the documents that match its words, most frequent values first; without, everything the key can read, ordered by value, for the fields ' +
-      `${listable.join(', ')}. Also use it to learn which values exist before you filter by them, and for trends (\`published_at\` with \`bucket\`).`,
+      `${listedNames.join(', ')}. Also use it to learn which values exist before you filter by them, and for trends (\`published_at\` with \`bucket\`).`,
     quotes: true,
     fields: {
       by: choice(fields, { description: 'The field to count by.' }),
@@ -73,9 +73,12 @@ export const counts = tool(
       const documents = sumOf(answer.facets.status ?? [])
       return countsAnswer((answer.facets[by] ?? []).slice(0, limit), { documents, exact: answer.facets_exact })
     }
-    const unusable = Object.keys(narrowing).filter((name) => narrowing[name as keyof typeof narrowing] !== undefined)
-    if (!(listable as readonly string[]).includes(by)) throw needsQuery('by', `${by} can only be counted with a query`)
-    if (unusable.length > 0) throw needsQuery(unusable[0]!, 'needs a query: add one, or leave this out')
+    const needingQuery = Object.keys(narrowing).filter(
+      (name) => narrowing[name as keyof typeof narrowing] !== undefined,
+    )
+    if (!(listedNames as readonly string[]).includes(by))
+      throw needsQuery('by', `${by} can only be counted with a query`)
+    if (needingQuery.length > 0) throw needsQuery(needingQuery[0]!, 'needs a query: add one, or leave this out')
     if (new Set(datasets).size > 1) throw needsQuery('datasets', 'must name a single dataset if there is no query')
     const dataset_id = datasets?.[0]
     const answer = await api.get<Values>(`/v1/values/${by}`, { dataset_id, prefix, limit })
@@ -87,7 +90,7 @@ export const counts = tool(
   },
 )
 
-/** The number of documents that may be read. Every document is in exactly one dataset. */
+/** The number of readable documents. Every document is in exactly one dataset. */
 async function documentsIn(api: Api, dataset_id: string | undefined): Promise<number> {
   let documents = 0
   let cursor: string | undefined

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { Refusal, segmentOf } from '../api.ts'
-import { type ListedDocument, saidOf, toldOf } from '../documents.ts'
+import { type ListedDocument, quotedFieldsOf, serviceFieldsOf } from '../documents.ts'
 import { fittingFields, partOf, tokensIn } from '../token-budget.ts'
 import { tool } from '../tool.ts'
 
@@ -46,11 +46,11 @@ export const readDocument = tool(
   },
   async ({ document_id, version_id, offset = 0 }, api, tokens) => {
     const path = `/v1/documents/${segmentOf('document_id', document_id)}`
-    // An earlier text may be readable while the current document is not. The answer then has only that text.
+    // An earlier version may be readable while the current document is not. Then the answer has only its text.
     const detail = await allowing(version_id === undefined ? [] : [404], api.get<Detail>(path))
     const content = await allowing(detail === null ? [] : [403], api.get<Content>(`${path}/content`, { version_id }))
     const known = {
-      ...(detail === null ? { document_id } : toldOf(detail.id, detail)),
+      ...(detail === null ? { document_id } : serviceFieldsOf(detail.id, detail)),
       first_seen_at: detail?.created_at,
       last_seen_at: detail?.observed_at,
       versions: detail?.version_count,
@@ -59,8 +59,8 @@ export const readDocument = tool(
       score: detail?.score,
     }
     const title = content?.title ?? detail?.title ?? null
-    const said = {
-      ...(detail === null ? { title } : saidOf({ ...detail, title })),
+    const fromCollector = {
+      ...(detail === null ? { title } : quotedFieldsOf({ ...detail, title })),
       content_type: detail?.content_type,
       region: detail?.region,
       classifications: detail?.classifications,
@@ -68,14 +68,14 @@ export const readDocument = tool(
     }
     const room = tokens - tokensIn(JSON.stringify(known)) - tokensOfRest
     const text = content?.body ?? ''
-    // The metadata of a document takes at most half of the room from its text, so that a reader always reaches the end.
+    // Metadata may take at most half of the tokens that the text could use, so that every call advances in the text.
     const half = partOf(text, offset, Math.floor(room / 2)).part
-    const { shown, left: left_out } = fittingFields(said, room - tokensIn(JSON.stringify(half)))
+    const { shown, left: left_out } = fittingFields(fromCollector, room - tokensIn(JSON.stringify(half)))
     if (content === null) {
       return {
         ...known,
         left_out,
-        note: 'this key cannot read texts: its application lacks the permission body',
+        note: 'this key cannot read texts: its application does not have the permission `body`',
         quoted: shown,
       }
     }

@@ -1,4 +1,6 @@
 import { Type } from 'typebox'
+import { filterSchemas, type ParameterValues, parameterNamesOf } from '../../document/filters.ts'
+import { filterRows } from '../../document/rows.ts'
 import { choice } from '../../platform/validation.ts'
 import type { Api } from '../api.ts'
 import { type ListedDocument, listed } from '../documents.ts'
@@ -20,8 +22,8 @@ interface SearchAnswer {
 
 const resultsDefault = 10
 
-/** Parameters that only keyword search has: a request with one of them and without a mode is a keyword search. */
-const byWords = ['cursor', 'topics', 'tags', 'classification_codes', 'external_author_id', 'sort', 'typo'] as const
+/** Parameters of keyword search. A request with one of them and without a mode is a keyword search. */
+const keywordOnly = ['cursor', 'sort', 'typo', ...filterRows.flatMap(parameterNamesOf)]
 
 export const search = tool(
   {
@@ -43,16 +45,7 @@ export const search = tool(
       languages: codes('Only these languages, ISO 639-1 codes such as en.'),
       published_from: time('Published at this time or later.'),
       published_to: time('Published before this time.'),
-      topics: codes('Keyword mode: one of these topics, matched exactly.'),
-      tags: codes('Keyword mode: one of these tags, matched exactly.'),
-      classification_codes: codes('Keyword mode: one of these categories.'),
-      external_author_id: Type.Optional(
-        Type.String({
-          minLength: 1,
-          maxLength: 512,
-          description: 'Keyword mode: only this author; needs exactly one platform.',
-        }),
-      ),
+      ...filterSchemas('Keyword mode: ', 'platforms', codes),
       sort: Type.Optional(
         choice(['relevance', 'published_at', '-published_at', '-score'], {
           description: 'Keyword mode: `-published_at` puts the newest first.',
@@ -66,10 +59,11 @@ export const search = tool(
     },
   },
   async ({ mode, ...request }, api: Api, tokens) => {
-    const chosen = mode ?? (byWords.some((name) => request[name] !== undefined) ? 'keyword' : 'hybrid')
+    const chosen =
+      mode ?? (keywordOnly.some((name) => (request as ParameterValues)[name] !== undefined) ? 'keyword' : 'hybrid')
     const body = { limit: resultsDefault, ...request }
     const answer = await api.post<SearchAnswer>(`/v1/search/${chosen}`, body)
-    // Corrections contain words of documents too, so they are quoted.
+    // Corrections contain words from documents, so they are quoted.
     const { shown: corrected } = fittingFields({ corrections: answer.corrections }, Math.floor(tokens / 4))
     const head = {
       mode: chosen,

@@ -1,5 +1,6 @@
 import type { Scope } from '../../access/scope.ts'
 import type { KeywordQuery } from '../../text/types.ts'
+import { causeOf, type Degradation, type Degradations } from '../degradations.ts'
 import { IdMap } from '../id-map.ts'
 import { searchLimits as limits } from '../limits.ts'
 import type { SearchRequest } from '../parse/search-request.ts'
@@ -7,7 +8,6 @@ import { meanOf, type Near, type NearHit, nearQueries, type QueryVector, scoresO
 import type { KeywordHit, Retrieved } from '../retrieve/retrieve.ts'
 import type { RunningSearch } from '../running-search.ts'
 import type { ChunkScore, DocumentHit, DocumentScores, QueriedIndex, ScoreOutcome } from '../search-index.ts'
-import { causeOf, type Shortfall, type Shortfalls } from '../shortfall.ts'
 import { isOneWordEnough, wordEvidence } from './word-evidence.ts'
 
 interface Scoring {
@@ -17,7 +17,7 @@ interface Scoring {
   readonly index: QueriedIndex
   /** A deadline in terms of `Date.now()`. */
   readonly until: number
-  /** The statistics of the keyword page, if it had some. */
+  /** The statistics of the keyword page, if it returned them. */
   readonly statistics: readonly number[] | undefined
 }
 
@@ -31,8 +31,8 @@ export interface FoundCandidate {
   readonly keyword: number | null
   /** The nearest chunk; null if the document has no vector. */
   readonly near: Near | null
-  /** Neither branch has the document among its first candidates: it is there for a long page. */
-  readonly isFurther: boolean
+  /** Neither branch has the document among its first candidates. It was added for a long page. */
+  readonly isExtra: boolean
 }
 
 export interface ScoredCandidates {
@@ -54,14 +54,14 @@ interface Hits {
  * (`rerank/rank-candidates.ts`).
  */
 export async function fuse(running: RunningSearch, { query, words, near }: Retrieved): Promise<ScoredCandidates> {
-  const { request, scope, index, vectors, deadlines, caller, shortfalls } = running
+  const { request, scope, index, vectors, deadlines, caller, degradations } = running
   if (request.mode !== 'hybrid') {
     const candidates = words?.hits.map(byWordsAlone) ?? near?.hits.map(byVectorAlone) ?? []
     return { candidates, evidence: 1 }
   }
   const scoring = { request, scope, query, index, statistics: words?.statistics, until: deadlines.words }
-  const asksBy = near === null ? [] : vectors.found
-  const scored = await scoreCandidates(scoring, words?.hits ?? [], near?.hits ?? [], asksBy, shortfalls)
+  const usedVectors = near === null ? [] : vectors.found
+  const scored = await scoreCandidates(scoring, words?.hits ?? [], near?.hits ?? [], usedVectors, degradations)
   caller.signal.throwIfAborted()
   return scored
 }
@@ -72,25 +72,25 @@ const alone = (hit: DocumentHit) => ({
   documentId: hit.documentId,
   best: hit,
   others: hit.otherChunks,
-  isFurther: false,
+  isExtra: false,
 })
 
 /**
  * The candidates of both branches with both scores. Each branch scores the documents that only the other one found, in
- * two parallel calls: in one call the index would score all of them twice, one after the other. The keyword call also
- * returns the parts of the best result, if they are needed to judge how much the words are worth.
+ * two parallel calls. A single call would score all of them by words and by vectors, one after the other. The keyword
+ * call also returns the parts of the best result, if they are needed to judge how much the words are worth.
  */
 export async function scoreCandidates(
   { request, scope, query, index, until, statistics }: Scoring,
   keywordHits: readonly KeywordHit[],
   vectorHits: readonly NearHit[],
   vectors: readonly QueryVector[],
-  shortfalls: Shortfalls,
+  degradations: Degradations,
 ): Promise<ScoredCandidates> {
   const hits = hitsOfBoth(keywordHits, vectorHits)
   const [bestByWords = null] = keywordHits
-  const lacksParts = bestByWords !== null && bestByWords.parts === undefined && !isOneWordEnough(query)
-  const unexplained = lacksParts ? [bestByWords.documentId] : []
+  const needsParts = bestByWords !== null && bestByWords.parts === undefined && !isOneWordEnough(query)
+  const unexplained = needsParts ? [bestByWords.documentId] : []
   const withoutWords = [...unexplained, ...idsOf(hits.filter(({ keyword }) => keyword === null))]
   const withoutVector = vectors.length === 0 ? [] : idsOf(hits.filter(({ vector }) => vector === null))
   const { filters } = request
@@ -100,16 +100,16 @@ export async function scoreCandidates(
     scoresOf(index, { ...running, documentIds: withoutWords, query, vectors: [], explain, statistics }),
     scoresOf(index, { ...running, documentIds: withoutVector, query: null, vectors: nearQueries(vectors, filters) }),
   ])
-  const scoresBy = (outcome: ScoreOutcome, lacking: Shortfall['what']): IdMap<DocumentScores> => {
+  const scoresBy = (outcome: ScoreOutcome, code: Degradation['code']): IdMap<DocumentScores> => {
     const scores = new IdMap<DocumentScores>()
     if (outcome.outcome === 'found') for (const one of outcome.scores) scores.add(one.documentId, one)
-    else shortfalls.add(lacking, causeOf(outcome, limits.keywordWaitMs))
+    else degradations.add(code, causeOf(outcome, limits.keywordWaitMs))
     return scores
   }
   const wordScores = scoresBy(byWords, 'keyword_search_timed_out')
   const vectorScores = scoresBy(byVector, 'vector_search_unavailable')
-  // A word that is required or excluded with a sign counts for the vector branch too.
-  const isMarked = query.clauses.some(({ kind }) => kind !== 'any')
+  // `+word` and `-word` also apply to documents that only the vector branch found.
+  const hasRequiredOrExcluded = query.clauses.some(({ kind }) => kind !== 'any')
   const candidates: FoundCandidate[] = []
   for (const hit of hits) {
     const { documentId } = hit
@@ -117,18 +117,18 @@ export async function scoreCandidates(
     const near = hit.vector ?? meanOf(vectors, vectorScores.get(documentId)?.vectors ?? [])
     const best = found ?? hit.vector
     const keyword = found?.score ?? null
-    if (best === null || (isMarked && keyword === null)) continue
+    if (best === null || (hasRequiredOrExcluded && keyword === null)) continue
     const others = (hit.keyword ?? hit.vector)?.otherChunks.filter(({ chunkId }) => chunkId !== best.chunkId) ?? []
-    candidates.push({ documentId, best, others, keyword, near, isFurther: isFurther(hit) })
+    candidates.push({ documentId, best, others, keyword, near, isExtra: isExtra(hit) })
   }
-  const explained = lacksParts ? wordScores.get(bestByWords.documentId)?.keyword : null
+  const explained = needsParts ? wordScores.get(bestByWords.documentId)?.keyword : null
   return { candidates, evidence: wordEvidence(query, explained ?? bestByWords) }
 }
 
 const idsOf = (hits: readonly Hits[]): string[] => hits.map(({ documentId }) => documentId)
 
-const isFurther = ({ keyword, vector }: Hits): boolean =>
-  (keyword === null || keyword.isFurther === true) && (vector === null || vector.isFurther === true)
+const isExtra = ({ keyword, vector }: Hits): boolean =>
+  (keyword === null || keyword.isExtra === true) && (vector === null || vector.isExtra === true)
 
 /** Each document once; documents of the keyword branch come first. */
 function hitsOfBoth(keywordHits: readonly KeywordHit[], vectorHits: readonly NearHit[]): readonly Hits[] {

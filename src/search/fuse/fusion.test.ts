@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { type CosineShape, usualCosines } from '../../embedding/embedder.ts'
+import { type CosineShape, defaultCosines } from '../../embedding/embedder.ts'
 import { type Candidate, defaultWeights, extremesOf, type FusionWeights, fusion } from './fusion.ts'
 
 const nowMs = Date.UTC(2026, 0, 1)
@@ -37,7 +37,7 @@ const anyWeights: fc.Arbitrary<FusionWeights> = fc
   .record({ lexical: weight, vector: weight, quality: weight, recency: weight })
   .filter(({ lexical, vector, quality, recency }) => lexical + vector + quality + recency > 1e-6)
 
-test('with the weight 0 the quality is in no score and in no part of one', () => {
+test('with weight 0, quality does not affect scores or their parts', () => {
   fc.assert(
     fc.property(anyCandidates, anyWeights, orNull(weight), (candidates, weights, quality) => {
       const others = candidates.map((one) => ({ ...one, quality }))
@@ -48,7 +48,7 @@ test('with the weight 0 the quality is in no score and in no part of one', () =>
   assert.notDeepEqual(scored({ quality: 0.1 }), scored({ quality: 0.9 }))
 })
 
-test('every score is from 0 to 1, whatever the numbers are', () => {
+test('every score is from 0 to 1 for any input', () => {
   const anything = fc.record({
     keyword: orNull(fc.double()),
     cosine: orNull(fc.double()),
@@ -80,7 +80,7 @@ test('the order of the candidates changes nothing', () => {
   )
 })
 
-test('more of any part never lowers a score', () => {
+test('a higher value of any part never lowers a score', () => {
   const parts = fc.constantFrom('keyword', 'cosine', 'quality', 'publishedAt')
   fc.assert(
     fc.property(
@@ -102,7 +102,7 @@ test('more of any part never lowers a score', () => {
   )
 })
 
-test('of two that differ in one part alone, the better one is first', () => {
+test('if two candidates differ in one part, the better one ranks first', () => {
   const rest = { keyword: 3, cosine: 0.6, quality: 0.5, publishedAt: nowMs - 30 * dayMs }
   for (const better of [{ keyword: 4 }, { cosine: 0.7 }, { quality: 0.9 }, { publishedAt: nowMs - dayMs }]) {
     const [first, second] = scored({ ...rest, ...better }, rest)
@@ -110,7 +110,7 @@ test('of two that differ in one part alone, the better one is first', () => {
   }
 })
 
-test('a document that only one branch found competes', () => {
+test('a document that only one branch found can compete', () => {
   const [words, near, both, weak] = scored(
     { keyword: 10, cosine: 0.5 },
     { keyword: null, cosine: 0.9 },
@@ -121,7 +121,7 @@ test('a document that only one branch found competes', () => {
   assert.ok(words! > weak! && near! > weak!)
 })
 
-test('in a language that the model does not know, words decide', () => {
+test('words decide in a language that the model does not know', () => {
   const [hit, nearMiss, foreign] = scored(
     { keyword: 10, cosine: 0.4, languageKnown: false },
     { keyword: 3, cosine: 0.95, languageKnown: true },
@@ -138,7 +138,7 @@ test('in a language that the model does not know, words decide', () => {
   )
 })
 
-test('a vector that is still to come costs little: the best words stay before near misses', () => {
+test('a missing vector costs little: the best matches by words stay ahead of near misses', () => {
   const [waiting, near, nearer] = scored(
     { keyword: 10, cosine: null },
     { keyword: 6, cosine: 0.8 },
@@ -147,7 +147,7 @@ test('a vector that is still to come costs little: the best words stay before ne
   assert.ok(nearer! > waiting! && waiting! > near!)
 })
 
-test('words weigh less across languages, and something between where nobody knows', () => {
+test('words weigh less across languages, and have a weight in between if a language is unknown', () => {
   const [words, near] = [
     { keyword: 10, cosine: 0.6 },
     { keyword: 4, cosine: 0.63 },
@@ -166,15 +166,15 @@ test('words weigh less across languages, and something between where nobody know
   assert.ok(gain('same') > gain('unknown') && gain('unknown') > gain('other'))
 })
 
-test('how far two cosines are apart is judged by where those of the model lie', () => {
+test('differences between cosines are relative to the range of the model', () => {
   const close = { unrelated: 0.72, related: 0.92 }
   const of = (cosines: CosineShape) =>
     fuse([candidate({ cosine: 0.9 }), candidate({ cosine: 0.84 })], defaultWeights, nowMs, cosines)
-  const [wide, narrow] = [of(usualCosines), of(close)]
+  const [wide, narrow] = [of(defaultCosines), of(close)]
   assert.ok(narrow[0]!.score - narrow[1]!.score > wide[0]!.score - wide[1]!.score)
 })
 
-test('a hair between two cosines does not decide against words', () => {
+test('a tiny difference between cosines does not outweigh words', () => {
   const [words, hair] = scored({ keyword: 10, cosine: 0.7 }, { keyword: 8, cosine: 0.71 })
   assert.ok(words! > hair!)
 })

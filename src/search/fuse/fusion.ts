@@ -1,11 +1,10 @@
-import { type CosineShape, usualCosines } from '../../embedding/embedder.ts'
+import { type CosineShape, defaultCosines } from '../../embedding/embedder.ts'
 import { dayMs } from '../../platform/time.ts'
 
 /**
  * Hybrid ranking, first step: a convex combination of scores, each normalised to 0..1. Reciprocal rank fusion is not
- * used, because it lets a weak branch outvote a strong one. Every candidate has both scores: a document that only one
- * branch found is scored by the other one afterwards, so it still competes. docs/ranking.md explains how the weights
- * were chosen.
+ * used, because it lets a weak branch outvote a strong one. A document that only one branch found is scored by the
+ * other one afterwards, so every candidate has both scores. docs/ranking.md explains how the weights were chosen.
  */
 export interface FusionWeights {
   readonly lexical: number
@@ -17,8 +16,8 @@ export interface FusionWeights {
 export const defaultWeights: FusionWeights = { lexical: 0.38, vector: 0.58, quality: 0.02, recency: 0.02 }
 
 /**
- * The part of the lexical weight that words get, by the languages of query and document; the vector gets the rest.
- * Texts in different languages share only names and numbers.
+ * The share of the lexical weight that words keep, by the languages of query and document; the vector gets the rest.
+ * Texts in different languages have only names and numbers in common.
  */
 const lexicalShare = { same: 1, unknown: 0.75, other: 0.28 } as const
 
@@ -26,13 +25,14 @@ const lexicalShare = { same: 1, unknown: 0.75, other: 0.28 } as const
 const recencyHalfLifeMs = 30 * dayMs
 const qualityUnknown = 0.5
 /**
- * Cosines are scaled between the best and the worst candidate, but the scale never covers less than this part of the
- * range between unrelated and related texts: a small difference among a few candidates must not decide everything.
+ * Cosines are scaled to the range between the best and the worst candidate. The range is at least this share of the
+ * distance between unrelated and related texts, so that a small difference among a few candidates does not decide
+ * everything.
  */
 const cosineRangeMin = 0.4
 /**
- * A document without a vector, because it is not made yet or there is only a title, gets this part of its word score as
- * its vector score.
+ * A document may have no vector, because the vector is not computed yet or the document has only a title. Its vector
+ * score is this share of its word score.
  */
 const vectorPerWords = 0.9
 
@@ -44,7 +44,7 @@ export interface Candidate {
   readonly quality: number | null
   /** Milliseconds since 1970. */
   readonly publishedAt: number | null
-  /** Whether the embedding profile knows the languages of document and query: otherwise the cosine means nothing. */
+  /** Whether the embedding profile knows the languages of document and query. Otherwise the cosine is meaningless. */
   readonly languageKnown: boolean
   /** How the languages of document and query compare, if both are known. */
   readonly languages: keyof typeof lexicalShare
@@ -57,7 +57,7 @@ export interface Fused {
   readonly parts: Readonly<Record<keyof FusionWeights, number>>
 }
 
-/** The extremes of all candidates, which every score is normalised with. */
+/** The extremes of all candidates, for normalising scores. */
 interface Extremes {
   readonly keywordMax: number
   readonly cosineMax: number
@@ -79,14 +79,14 @@ export function extremesOf(candidates: readonly Candidate[]): Extremes {
 }
 
 /**
- * Makes the function that scores a candidate. `cosines` is the range of cosines of the model. `evidence` is the part of
- * their weight that the words get for this query, 0 to 1; the vector gets the rest.
+ * Returns a function that scores a candidate. `cosines` is the range of cosines of the model. `evidence` is the share
+ * of their weight that the words keep for this query, 0 to 1; the vector gets the rest.
  */
 export function fusion(
   { keywordMax, cosineMax, cosineMin }: Extremes,
   weights: FusionWeights,
   nowMs: number,
-  cosines: CosineShape = usualCosines,
+  cosines: CosineShape = defaultCosines,
   evidence = 1,
 ): (candidate: Candidate) => Fused {
   const cosineRange = Math.max(cosineRangeMin * (cosines.related - cosines.unrelated), cosineMax - cosineMin)

@@ -8,8 +8,8 @@ const found = (query: string, parts: readonly number[] | undefined) =>
   wordEvidence(parseQuery(query, null), parts === undefined ? {} : { parts })
 const first = (count: number) => Array.from({ length: count }, () => 1)
 
-test('four words, or two fifths of them, are all that can be asked for', () => {
-  for (const [asked, matched, expected] of [
+test('four words, or two fifths of the words, are full evidence', () => {
+  for (const [count, matched, expected] of [
     [1, 1, 1],
     [2, 1, 1],
     [4, 1, 0.625],
@@ -20,22 +20,22 @@ test('four words, or two fifths of them, are all that can be asked for', () => {
     [50, 4, 1],
     [50, 50, 1],
   ] as const) {
-    assert.equal(found(words(asked), first(matched)), expected, `${matched} of ${asked}`)
+    assert.equal(found(words(count), first(matched)), expected, `${matched} of ${count}`)
   }
 })
 
-test('a phrase is as many words as it has, and what is excluded is not asked for', () => {
+test('a phrase counts as all of its words, and excluded words do not count', () => {
   assert.equal(found('"word0x word1x" word2x word3x word4x word5x word6x', [1]), 2 / 7 / 0.4)
   assert.equal(found('word0x word1x -word2x -word3x -word4x', [1]), 1)
   assert.equal(found('-word0x', []), 0)
 })
 
-test('no document has a word: no evidence; unknown parts: nothing speaks against the words', () => {
+test('there is no evidence without a document, and full evidence if the parts are unknown', () => {
   assert.equal(wordEvidence(parseQuery(words(3), null), null), 0)
   assert.equal(found(words(30), undefined), 1)
 })
 
-test('of one or two words any one found says as much as not knowing which', () => {
+test('with one or two words, any one of them is full evidence', () => {
   for (const [query, ...matched] of [
     ['word0x', [1]],
     ['word0x word1x', [1], [0, 1], [1, 1]],

@@ -1,14 +1,14 @@
 import type { KeywordQuery } from '../../text/types.ts'
 import type { ChunkScore } from '../search-index.ts'
 
-/** A document with this many words of the query, or with this share of them, is full evidence. */
+/** A document that contains this many words of the query, or this share of them, is full evidence. */
 const wordsEnough = 4
 const shareEnough = 0.4
 
 /**
  * How much the words of a query are worth, 0 to 1, judged by how many of them the best document of the keyword branch
- * contains. If it contains few of many, it is the best of a poor choice: the texts use other words than the query, or
- * another language. Returns 0 without a document, and 1 if its parts are not known.
+ * contains. If even the best one contains few of them, the texts use other words than the query, or another language.
+ * Returns 0 without a document, and 1 if its parts are unknown.
  */
 export function wordEvidence({ clauses }: KeywordQuery, best: Pick<ChunkScore, 'parts'> | null): number {
   if (best === null) return 0
@@ -20,7 +20,7 @@ export function wordEvidence({ clauses }: KeywordQuery, best: Pick<ChunkScore, '
 }
 
 /**
- * Whether the query has so few words that any one of them is full evidence: then the parts of the best document are not
+ * Whether the query has so few words that any one of them is full evidence. Then the parts of the best document are not
  * needed.
  */
 export function isOneWordEnough({ clauses }: KeywordQuery): boolean {

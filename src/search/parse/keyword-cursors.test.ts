@@ -17,10 +17,10 @@ const refused = (message: RegExp) => (error: unknown) => {
 }
 
 suite('cursors of keyword search', () => {
-  const cursors = new KeywordCursors(signed, 'rules of today')
-  const before = new KeywordCursors(signed, 'rules of yesterday').sign(binding, position)
+  const cursors = new KeywordCursors(signed, 'new rules')
+  const before = new KeywordCursors(signed, 'old rules').sign(binding, position)
 
-  test('open where they were made for, and nowhere else', async () => {
+  test('can be opened by the same request, and by no other', async () => {
     assert.deepEqual(await cursors.open(cursors.sign(binding, position), binding), position)
     const elsewhere = /^cursor does not belong to this request/
     await assert.rejects(cursors.open(cursors.sign(binding, position), ['app_2', 'word']), refused(elsewhere))
@@ -30,13 +30,13 @@ suite('cursors of keyword search', () => {
     await assert.rejects(cursors.open(`${before}x`, binding), refused(elsewhere))
   })
 
-  test('from before the index was made anew are said to be, also where what they are bound to is said in another way now', async () => {
-    for (const bound of [binding, [...binding, 'and one thing more']]) {
+  test('are refused with the reason if the index was rebuilt since, even if the binding changed too', async () => {
+    for (const bound of [binding, [...binding, 'and another value']]) {
       await assert.rejects(cursors.open(before, bound), refused(/before the search index was rebuilt: start from the/))
     }
   })
 
-  test('of a version that did not say its rules go on', async () => {
+  test('without rules, from an earlier version, are accepted', async () => {
     assert.deepEqual(await cursors.open(signed.sign(binding, position), binding), position)
   })
 })

@@ -1,13 +1,13 @@
 import type { Cursors } from '../../platform/cursors.ts'
-import { ANALYSIS_VERSION } from '../../text/analysis-version.ts'
+import { indexRules } from '../index-rules.ts'
 import type { KeywordPosition } from '../search-index.ts'
 import { invalid } from './search-request.ts'
 
 /**
- * The version of the rules that make scores and bindings. Raise the number when `bindingOf` binds a cursor to something
+ * The version of the rules for scores and bindings. Increase the number when `bindingOf` binds a cursor to something
  * else.
  */
-const currentRules = `2/${ANALYSIS_VERSION}`
+const currentRules = `3/${indexRules}`
 
 /** The position at the end of a page, and the statistics of its scores. */
 export interface PagePosition extends KeywordPosition {
@@ -22,9 +22,9 @@ export interface Paging {
 }
 
 /**
- * The cursors of keyword search (keyset paging). A page continues after a score, which another index may not reproduce.
- * After an upgrade that rebuilds the index, older cursors are refused with an error that says that the reader did
- * nothing wrong.
+ * The cursors of keyword search (keyset paging). A page continues after a score, which a rebuilt index may not
+ * reproduce. So after an upgrade that rebuilds the index, older cursors are refused, with an error that gives this
+ * reason.
  */
 export class KeywordCursors {
   readonly #cursors: Cursors

@@ -1,47 +1,34 @@
 import { type Static, Type } from 'typebox'
 import type { AccessRequest } from '../../access/compile-scope.ts'
-import { conditionsByNeed, needsOf } from '../../catalog/listing-rules.ts'
+import type { Conditions } from '../../document/field-types.ts'
+import {
+  conditionsIn,
+  filterFaults,
+  filterSchemas,
+  filterTexts,
+  needsOf,
+  type ParameterValues,
+  parameterNamesOf,
+  parametersByNeed,
+  permissionsNeeded,
+} from '../../document/filters.ts'
+import { facetNames, filterRows } from '../../document/rows.ts'
 import { type ErrorDetail, TidemarkError } from '../../platform/errors.ts'
 import { timeBuckets } from '../../platform/time-buckets.ts'
-import { choice, exactPattern, named, readOnce, strict } from '../../platform/validation.ts'
-import { columnOf, columnPermissions } from '../column-permissions.ts'
-import { type Facet, facetFields } from '../facets.ts'
+import { choice, named, readOnce, strict } from '../../platform/validation.ts'
+import { columnOf, scoreRow } from '../column-permissions.ts'
+import type { Facet } from '../facets.ts'
 import { searchLimits as limits } from '../limits.ts'
-import { type CatalogConditions, type FacetsRequest, type KeywordOrder, keywordOrders } from '../search-index.ts'
+import { type FacetsRequest, type KeywordOrder, keywordOrders } from '../search-index.ts'
 
 /** Optional parts of a search request: conditions on catalog columns, the order, and facets. */
-const exact = { minLength: 1, maxLength: 512, pattern: exactPattern } as const
-const values = (description: string) =>
-  Type.Optional(
-    Type.Array(Type.String(exact), {
-      minItems: 1,
-      maxItems: 200,
-      [readOnce]: true,
-      description: `Addition, keyword mode only: documents with at least one of these ${description}. Matched exactly, including case.`,
-    }),
-  )
-const score = (description: string) =>
-  Type.Optional(
-    Type.Integer({
-      minimum: Number.MIN_SAFE_INTEGER,
-      maximum: Number.MAX_SAFE_INTEGER,
-      description: `Addition, keyword mode only: ${description} platform score, inclusive. Needs \`metrics\`.`,
-    }),
-  )
+const filters = filterSchemas('Addition, keyword mode only: ', 'platforms', (description) =>
+  filterTexts(description, { [readOnce]: true }),
+)
+const filterNames = filterRows.flatMap(parameterNamesOf)
 
 export const narrowingFields = {
-  external_author_id: Type.Optional(
-    Type.String({
-      ...exact,
-      description:
-        'Addition, keyword mode only: documents by this author. Needs exactly one value in `platforms`, and the permission `author` or `metadata`.',
-    }),
-  ),
-  topics: values('topics (needs `metadata`)'),
-  tags: values('platform tags (needs `metadata`)'),
-  classification_codes: values('classification codes (needs `facts`)'),
-  score_min: score('the minimum'),
-  score_max: score('the maximum'),
+  ...filters,
   sort: Type.Optional(
     choice(keywordOrders, {
       description:
@@ -53,7 +40,7 @@ export const narrowingFields = {
       named(
         'Facet',
         Type.Union([
-          named('FacetField', choice(facetFields)),
+          named('FacetField', choice(facetNames)),
           named('TimeFacet', Type.Object({ published_at: choice(timeBuckets) }, strict)),
         ]),
       ),
@@ -63,7 +50,7 @@ export const narrowingFields = {
         [readOnce]: true,
         description:
           'Addition: count the matching documents by these fields. In keyword mode all matches are counted, exactly; in vector and hybrid mode only the candidates. ' +
-          '`author` needs the permission `author` or `metadata`, `topics` and `tags` need `metadata`, `classifications` needs `facts`: without it the request is refused, and only documents readable with it are counted. ' +
+          `Permissions: ${permissionsNeeded(facetNames)}. Without it, the request is refused, and only documents readable with it are counted. ` +
           'Facets never change the results. Times are counted by day, week (from Monday) or month, in UTC.',
       },
     ),
@@ -80,80 +67,55 @@ export const narrowingFields = {
 const NarrowingBody = Type.Object({ ...narrowingFields, platforms: Type.Optional(Type.Array(Type.String())) })
 
 export interface Narrowing {
-  readonly conditions: CatalogConditions
+  readonly conditions: Conditions
   readonly order: KeywordOrder
   readonly facets: FacetsRequest | null
   /** The permissions that the conditions need, all of them in one entry. */
   readonly needs: NonNullable<AccessRequest['needs']>
-  /** The permissions that the order and the facets use, in any entry: documents without them are found all the same. */
+  /** The permissions that order and facets use. Documents whose entries do not grant them are still found. */
   readonly wants: NonNullable<AccessRequest['wants']>
 }
 
-const keywordOnly = [
-  'external_author_id',
-  'topics',
-  'tags',
-  'classification_codes',
-  'score_min',
-  'score_max',
-  'sort',
-] as const satisfies readonly (keyof typeof narrowingFields)[]
-
 export function checkNarrowing(body: Static<typeof NarrowingBody>, isKeyword: boolean): Narrowing {
+  const given: ParameterValues = body
   const faults: ErrorDetail[] = []
   const fault = (path: string, message: string) => faults.push({ path, message })
   if (!isKeyword) {
-    for (const name of keywordOnly) {
-      const isUsual = name === 'sort' && body.sort === 'relevance'
-      if (body[name] !== undefined && !isUsual) fault(name, 'works in keyword mode only')
+    for (const name of [...filterNames, 'sort']) {
+      const isDefault = name === 'sort' && body.sort === 'relevance'
+      if (given[name] !== undefined && !isDefault) fault(name, 'works in keyword mode only')
     }
   }
-  const { external_author_id: authorId = null, score_min: scoreMin = null, score_max: scoreMax = null } = body
-  if (authorId !== null && body.platforms?.length !== 1) {
-    fault('external_author_id', 'needs exactly one value in platforms')
-  }
-  if (scoreMin !== null && scoreMax !== null && scoreMin > scoreMax) {
-    fault('score_min', 'must not be greater than score_max')
-  }
-  const of: readonly Facet[] = [...new Map((body.facets ?? []).map((facet) => [JSON.stringify(facet), facet])).values()]
-  if (of.filter((facet) => nameOfFacet(facet) === 'published_at').length > 1) {
+  faults.push(...filterFaults(given, body.platforms ?? null, 'platforms'))
+  const facets: readonly Facet[] = [
+    ...new Map((body.facets ?? []).map((facet) => [JSON.stringify(facet), facet])).values(),
+  ]
+  if (facets.filter((facet) => nameOfFacet(facet) === 'published_at').length > 1) {
     fault('facets', `must count published_at by only one of ${timeBuckets.join(', ')}`)
   }
   if (faults.length > 0) {
     const [{ path, message }] = faults as [ErrorDetail]
     throw new TidemarkError('invalid_query', `${path} ${message}`, { details: faults })
   }
-  const conditions: CatalogConditions = {
-    authorId,
-    topics: body.topics ?? null,
-    tags: body.tags ?? null,
-    classifications: body.classification_codes ?? null,
-    scoreMin,
-    scoreMax,
-  }
+  const conditions = conditionsIn(given)
   const order = body.sort ?? 'relevance'
   return {
     conditions,
     order,
-    facets: of.length === 0 ? null : { of, limit: body.facet_limit ?? limits.facetValuesDefault },
-    needs: needsOf({
-      author: authorId !== null,
-      words: body.topics !== undefined || body.tags !== undefined,
-      classifications: body.classification_codes !== undefined,
-      score: scoreMin !== null || scoreMax !== null,
-    }),
-    wants: [...of.map(columnOf), order === '-score' ? ('score' as const) : null].flatMap((column) =>
-      column === null ? [] : [columnPermissions[column]],
+    facets: facets.length === 0 ? null : { of: facets, limit: body.facet_limit ?? limits.facetValuesDefault },
+    needs: needsOf(conditions),
+    wants: [...facets.map(columnOf), order === '-score' ? scoreRow : null].flatMap((row) =>
+      row === null ? [] : [row.openedBy],
     ),
   }
 }
 
-/** Each part of the request with the permission that it needs, for the error if that is missing. */
+/** For each needed permission, the field of the body that needs it. An error about a missing permission names it. */
 export function narrowingByNeed(body: Static<typeof NarrowingBody>) {
   const counted = (body.facets ?? []).flatMap((facet) => columnOf(facet) ?? [])
-  const names = counted.map((column) => [columnPermissions[column].join(' or '), 'facets'])
-  const conditions = Object.entries(conditionsByNeed(body)).filter(([, name]) => name !== undefined)
-  return Object.fromEntries([...(body.sort === '-score' ? [['metrics', 'sort']] : []), ...names, ...conditions])
+  const names = counted.map(({ openedBy }) => [openedBy.join(' or '), 'facets'])
+  const ordered = body.sort === '-score' ? [[scoreRow.openedBy.join(' or '), 'sort']] : []
+  return { ...Object.fromEntries([...ordered, ...names]), ...parametersByNeed(body) }
 }
 
 /** The name of the facet in the answer. */

@@ -10,12 +10,12 @@ import {
   type SearchRequest,
 } from './search-request.ts'
 
-/** Everything that is read from a search body. */
+/** A parsed search body. */
 export interface ParsedSearch {
   readonly request: SearchRequest
   /**
-   * The entitlements that the request needs, and the fields of the body that need each, for the error if one is
-   * missing.
+   * The entitlements that the request needs, and the field of the body that needs each. An error about a missing
+   * entitlement names this field.
    */
   readonly access: AccessRequest
   readonly namesByNeed: Readonly<Record<string, string>>

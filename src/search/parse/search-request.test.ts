@@ -15,7 +15,7 @@ const refusedPath = (body: SearchBody, dimensions: number | null = 3): string | 
 }
 
 suite('a search request', () => {
-  test('is in keyword mode, unless a vector is sent, a mode is named or the path fixes one', () => {
+  test('uses keyword mode, unless it has a vector, or body or path name a mode', () => {
     const query_vector = [1, 0, 0]
     assert.equal(checkSearch({ query: 'a' }, null, 3).mode, 'keyword')
     assert.equal(checkSearch({ query: 'a', query_vector }, null, 3).mode, 'hybrid')
@@ -23,7 +23,7 @@ suite('a search request', () => {
     assert.equal(checkSearch({ query: 'a', query_vector, mode: 'vector' }, null, 3).mode, 'vector')
   })
 
-  test('any vector of the right dimensions and of finite numbers, not all zero, is taken; all others are refused', () => {
+  test('accepts exactly the vectors with the right dimensions and finite numbers that are not all zero', () => {
     fc.assert(
       fc.property(fc.array(fc.double(), { minLength: 1, maxLength: 5 }), (query_vector) => {
         const usable =
@@ -33,12 +33,12 @@ suite('a search request', () => {
     )
   })
 
-  test('while the dimensions are not known, no number of them is wrong', () => {
+  test('accepts any number of dimensions while the dimensions of the profile are unknown', () => {
     assert.equal(refusedPath({ mode: 'vector', query_vector: [1, 2] }, null), null)
     assert.equal(refusedPath({ mode: 'vector', query_vector: [0, 0] }, null), 'query_vector')
   })
 
-  test('a query is trimmed, and counted in characters as people count them', () => {
+  test('trims the query, and counts its length in code points', () => {
     assert.equal(checkSearch({ query: ' \u3000a\n' }, null, 3).text, 'a')
     assert.equal(refusedPath({ query: '😀'.repeat(1000) }), null)
     assert.equal(refusedPath({ query: '😀'.repeat(1001) }), 'query')
@@ -46,7 +46,7 @@ suite('a search request', () => {
     assert.equal(refusedPath({ query: '\t' }), 'query')
   })
 
-  test('two requests share a cursor exactly when they ask for the same', () => {
+  test('two requests share a cursor exactly if they are equivalent', () => {
     const words = fc.constantFrom('a', 'b')
     const arbitrary = fc.record(
       {
@@ -102,18 +102,19 @@ suite('a search request', () => {
     assert.equal(binding({ query: 'a' }), binding({ query: ' a ', mode: 'keyword', limit: 20 }))
   })
 
-  test('typing errors and beginnings are for keyword mode alone', () => {
+  test('accepts typo, prefix, sort and filters in keyword mode only', () => {
+    const author = { external_author_id: 'relevance' }
     for (const mode of ['vector', 'hybrid'] as const) {
       assert.equal(refusedPath({ query: 'a', mode, typo: 'auto' }), 'typo')
       assert.equal(refusedPath({ query: 'a', mode, prefix: true }), 'prefix')
       assert.equal(refusedPath({ query: 'a', mode, sort: '-score' }), 'sort')
-      assert.equal(refusedPath({ query: 'a', mode, external_author_id: 'relevance' }), 'external_author_id')
+      assert.equal(refusedPath({ query: 'a', mode, ...author }), 'external_author_id')
       assert.equal(refusedPath({ query: 'a', mode, typo: 'off', prefix: false, sort: 'relevance' }), null)
     }
     assert.equal(refusedPath({ query: 'a', typo: 'always', prefix: true }), null)
   })
 
-  test('what must be readable', () => {
+  test('lists the permissions that it needs', () => {
     const needed = (body: SearchBody) => neededPermissions(checkSearch({ query: 'a', ...body }, null, 3))
     assert.deepEqual(needed({ mode: 'vector' }), [['body']])
     assert.deepEqual(needed({}), [['title', 'body']])

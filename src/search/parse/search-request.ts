@@ -173,19 +173,19 @@ export const SearchWithLiveBody = named(
 )
 export type SearchBody = Static<typeof SearchBody>
 
-/** A checked request in the terms of the search. */
+/** A validated search request. */
 export interface SearchRequest extends Narrowing {
   readonly mode: Mode
   /** Empty if a vector search has no text. */
   readonly text: string
   /** The words of the text. */
   readonly query: KeywordQuery
-  /** The languages that the text may be in; null if they are not known or not needed, as in keyword mode. */
+  /** The possible languages of the text; null if they are unknown, or not needed as in keyword mode. */
   readonly languages: readonly string[] | null
   readonly queryVector: readonly number[] | null
   readonly filters: SearchFilters
   readonly typo: TypoMode
-  /** The last word of the text is a prefix. */
+  /** Whether the last word of the text is a prefix. */
   readonly prefix: boolean
   readonly explain: boolean
   readonly limit: number
@@ -219,7 +219,7 @@ export function checkSearch(body: SearchBody, fixedMode: Mode | null, dimensions
     ...checkNarrowing(body, mode === 'keyword'),
     mode,
     text,
-    query: parseQuery(text, languages, { lastIsBeginning: prefix }),
+    query: parseQuery(text, languages, { lastIsPrefix: prefix }),
     languages: mode === 'keyword' ? null : queryLanguages(text, languages),
     queryVector: body.query_vector === undefined ? null : checkVector(body.query_vector, dimensions),
     filters: {
@@ -244,8 +244,8 @@ export function checkSearch(body: SearchBody, fixedMode: Mode | null, dimensions
 }
 
 /**
- * The fields that the request names and that need a permission. Fields of the default selection are left out silently;
- * named ones are refused.
+ * The fields that the request names and that need a permission. Without the permission, a named field is an error; a
+ * field of the default selection is left out silently.
  */
 export function namedFields(body: SearchBody): NonNullable<AccessRequest['fields']> {
   return (body.fields ?? []).flatMap((name) => {
@@ -254,13 +254,14 @@ export function namedFields(body: SearchBody): NonNullable<AccessRequest['fields
   })
 }
 
-/** The permissions that the mode needs to search anything at all, and those that the conditions need. */
+/** The permissions that the mode and the conditions need. */
 export function neededPermissions({ mode, needs }: Pick<SearchRequest, 'mode' | 'needs'>) {
   return [mode === 'vector' ? (['body'] as const) : (['title', 'body'] as const), ...needs]
 }
 
 /**
- * Everything that a cursor is bound to, in a fixed order. Facets are not, because a later page need not count again.
+ * Everything that a cursor is bound to, in a fixed order. Facets are not part of it, so that later pages need not count
+ * again.
  */
 export function bindingOf(request: SearchRequest): unknown {
   const { mode, text, filters, typo, prefix, explain, limit, fields: chosen, highlights, chunks } = request

@@ -37,10 +37,10 @@ const sourceOf = (documents: readonly CountedDocument[], heads: readonly Version
 const found = (...names: string[]) => names.map((name) => ({ documentId: name, versionId: `${name} now` }))
 
 suite('counts of candidates', () => {
-  test('each document once a value, the most frequent first, equal ones by their bytes', async () => {
+  test('count each document once for each value, most frequent values first, ties by their bytes', async () => {
     const source = sourceOf([
       document('a', { topics: ['\u{1F600}', 'x', 'x'], publishedAt: Date.parse('2026-11-16T10:00:00Z') }),
-      document('b', { topics: ['x', '\uFF5A'], authorId: 'ann', contentType: 'post', publishedAt: 1e200 }),
+      document('b', { topics: ['x', '\uFF5A'], externalAuthorId: 'ann', contentType: 'post', publishedAt: 1e200 }),
       document('c', { region: 'GB', status: 'unavailable', tags: ['t'], classifications: ['c'] }),
     ])
     const of = ['topics', 'author', 'content_type', 'region', 'status', 'tags', 'classifications', 'dataset'] as const
@@ -64,9 +64,9 @@ suite('counts of candidates', () => {
     )
   })
 
-  test('what no entry that matches the document grants is not counted of it', async () => {
+  test('leave out values for which no matching entry grants the permission', async () => {
     const [entry] = scope.entries as [Scope['entries'][number]]
-    const known = { topics: ['t'], tags: ['g'], classifications: ['c'], authorId: 'ann' }
+    const known = { topics: ['t'], tags: ['g'], classifications: ['c'], externalAuthorId: 'ann' }
     const source = sourceOf([document('a', known), document('b', { ...known, platform: 'board' })])
     const of = ['topics', 'tags', 'classifications', 'author', 'dataset'] as const
     for (const [fields, expected] of [
@@ -87,7 +87,7 @@ suite('counts of candidates', () => {
     }
   })
 
-  test('an earlier version counts by its own language, and with nothing of a document that is not open', async () => {
+  test('use the language of an earlier version, and no other columns of a document that is not readable', async () => {
     const source = sourceOf(
       [
         document('open', { topics: ['seen'] }),

@@ -1,5 +1,5 @@
 import { type FieldPermission, readableFields, type Scope } from '../../access/scope.ts'
-import { opens } from '../column-permissions.ts'
+import { catalogRows, facetRowOf, opensField } from '../../document/rows.ts'
 import { bucketOfDay, dayOf, type Facet, type ValueCount } from '../facets.ts'
 import type { ScoredCandidates } from '../fuse/fuse.ts'
 import type { Retrieved } from '../retrieve/retrieve.ts'
@@ -8,7 +8,7 @@ import type { CatalogColumns, FacetsRequest, IndexedColumns } from '../search-in
 import type { SearchSource } from '../search-source.ts'
 import type { Counts, FoundVersion } from '../search-texts.ts'
 
-/** The counts of all matches if the index has counted, otherwise the counts of the candidates. */
+/** The facets of all matches if the index counted them, otherwise those of the candidates. */
 export async function countFacets(
   { request, scope, texts }: RunningSearch,
   retrieved: Retrieved,
@@ -21,8 +21,8 @@ export async function countFacets(
 }
 
 /**
- * Counts the candidates of a vector search by the rules of the index, but with the columns of the store: they are few,
- * and the index does not know which distance is near enough.
+ * Counts the candidates of a vector or hybrid search from the columns of the store, by the same rules as the index. The
+ * index cannot count them, because no distance separates matches from other documents.
  */
 export async function countCandidates(
   source: Pick<SearchSource, 'indexedColumns' | 'versionHeads'>,
@@ -42,21 +42,17 @@ export async function countCandidates(
     const language = found === document.currentVersionId ? document.language : languageOf.get(found)
     // The document was removed, or is no longer visible, since it was found.
     if (language === undefined || readableFields(scope, { ...document, language }) === null) return []
-    return [{ ...document, ...openColumns(document, readableFields(scope, document) ?? noFields), language }]
+    return [{ ...document, ...closedColumns(readableFields(scope, document) ?? noFields), language }]
   })
   return of.map((facet) => countFacet(facet, counted).slice(0, limit))
 }
 
 const noFields: ReadonlySet<FieldPermission> = new Set()
 
-function openColumns(columns: CatalogColumns, fields: ReadonlySet<FieldPermission>): CatalogColumns {
-  return {
-    authorId: opens(fields, 'author') ? columns.authorId : null,
-    topics: opens(fields, 'topics') ? columns.topics : [],
-    tags: opens(fields, 'tags') ? columns.tags : [],
-    classifications: opens(fields, 'classifications') ? columns.classifications : [],
-    score: opens(fields, 'score') ? columns.score : null,
-  }
+/** Empty values for the columns that these permissions do not open. */
+function closedColumns(fields: ReadonlySet<FieldPermission>): Partial<CatalogColumns> {
+  const closed = catalogRows.filter((row) => !opensField(row, fields))
+  return Object.fromEntries(closed.map(({ property, kind }) => [property, kind === 'texts' ? [] : null]))
 }
 
 function countFacet(facet: Facet, documents: readonly IndexedColumns[]): ValueCount[] {
@@ -76,21 +72,6 @@ function valuesIn(document: IndexedColumns, facet: Facet): readonly (string | nu
     const day = dayOf(document.publishedAt ?? Number.NaN)
     return [Number.isNaN(day) ? null : bucketOfDay(day, facet.published_at)]
   }
-  switch (facet) {
-    case 'dataset':
-      return [document.datasetId]
-    case 'content_type':
-      return [document.contentType]
-    case 'author':
-      return [document.authorId]
-    case 'platform':
-    case 'language':
-    case 'region':
-    case 'status':
-      return [document[facet]]
-    case 'topics':
-    case 'tags':
-    case 'classifications':
-      return document[facet]
-  }
+  const value = document[facetRowOf(facet).property as keyof IndexedColumns]
+  return Array.isArray(value) ? value : [value as string | null]
 }

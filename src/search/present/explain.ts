@@ -5,8 +5,7 @@ import type { Near } from '../retrieve/nearest.ts'
 import type { ChunkScore } from '../search-index.ts'
 
 /**
- * Named parts of a score. Each part is computed where its score is, from the same numbers, so that the two always
- * agree.
+ * Named parts of a score. They are computed together with the score, from the same numbers, so that they always add up.
  */
 export type Parts = Readonly<Record<string, number>>
 
@@ -41,8 +40,7 @@ export const Explanation = named(
 export type Explanation = Static<typeof Explanation>
 
 /**
- * The parts of a chunk's score by the words as typed, if the index returned the parts. Words that were typed alike
- * share one part.
+ * The parts of a chunk's score by the words as typed; empty if the index returned no parts. Equal words share one part.
  */
 export function keywordParts({ clauses, boosts }: KeywordQuery, { parts = [] }: ChunkScore): Parts {
   const named = new Map<string, number>()

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
+import { facetNames } from '../../document/rows.ts'
 import { named } from '../../platform/validation.ts'
-import { facetFields } from '../facets.ts'
 import { nameOfFacet } from '../parse/narrowing.ts'
 import type { FacetsRequest } from '../search-index.ts'
 import type { SearchResult } from './search-result.ts'
@@ -11,9 +11,9 @@ export const ValueCount = named(
 )
 
 const Counts = Type.Optional(Type.Array(ValueCount))
-const names = [...facetFields, 'published_at'] as const
+const names = [...facetNames, 'published_at'] as const
 
-/** Part of the answer if the search requested facets. */
+/** The part of the answer with the requested facets. */
 export const facetAnswerFields = {
   facets: Type.Optional(
     named(
@@ -36,8 +36,11 @@ export const facetAnswerFields = {
 }
 const Answer = Type.Object(facetAnswerFields)
 
-export function facetAnswer(asked: FacetsRequest | null, { facets, facetsExact }: SearchResult): Static<typeof Answer> {
-  if (asked === null) return {}
-  const counted = asked.of.map((facet, i) => [nameOfFacet(facet), facets[i] ?? []])
+export function facetAnswer(
+  requested: FacetsRequest | null,
+  { facets, facetsExact }: SearchResult,
+): Static<typeof Answer> {
+  if (requested === null) return {}
+  const counted = requested.of.map((facet, i) => [nameOfFacet(facet), facets[i] ?? []])
   return { facets: Object.fromEntries(counted), facets_exact: facetsExact }
 }

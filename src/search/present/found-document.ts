@@ -8,7 +8,7 @@ import type { Explanation, Parts } from './explain.ts'
 export interface FoundDocument {
   readonly documentId: string
   readonly best: ChunkScore
-  /** Other matching chunks of the document, if the request shows them. */
+  /** Other matching chunks of the document, if the request wants them. */
   readonly others: readonly ChunkScore[]
   readonly score: number
   readonly keywordScore: number | null
@@ -28,20 +28,20 @@ export interface ScoredCandidate {
   /** Null without a vector. */
   readonly cosine: number | null
   /**
-   * Only a long page has this candidate. It is scored relative to the candidates that every page has, is listed after
-   * them, and is not reranked.
+   * Only a long page has this candidate. It is scored relative to the candidates of every page, listed after them, and
+   * not reranked.
    */
-  readonly isFurther?: boolean
-  /** Present if the request shows them. */
+  readonly isExtra?: boolean
+  /** Present if the request wants them. */
   readonly others?: readonly ChunkScore[]
-  /** The parts of both scores, if the request has `explain`; the ranking adds its own. */
+  /** The parts of both scores, if the request has `explain`; the ranking adds those of its own score. */
   readonly explanation?: Explanation
 }
 
-/** Null if the score of the branch is final. */
-export type OwnRanking = { readonly score: number; readonly fusion: Parts; readonly rerank: Parts } | null
+/** The result of fusion and reranking; null if the score of the branch is final. */
+export type HybridRanking = { readonly score: number; readonly fusion: Parts; readonly rerank: Parts } | null
 
-export function foundDocument(candidate: ScoredCandidate, ranking: OwnRanking): FoundDocument {
+export function foundDocument(candidate: ScoredCandidate, ranking: HybridRanking): FoundDocument {
   const { documentId, versionId, chunkId, keyword, cosine, others = [], explanation = null } = candidate
   const byBranch = keyword ?? cosine ?? 0
   return {

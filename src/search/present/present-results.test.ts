@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
+import { documentFields, emptyValues } from '../../../test/support/document-fields.ts'
 import { fieldPermissions, type Scope, type ScopeEntry } from '../../access/scope.ts'
 import { parseQuery } from '../../text/parse-query.ts'
 import { checkSearch, type SearchBody } from '../parse/search-request.ts'
@@ -36,10 +37,14 @@ const chunk = (number: number, fields: Partial<ShownChunk> = {}): ShownChunk => 
   details: null,
   ...fields,
 })
+const noDetails = emptyValues(
+  'property',
+  documentFields.filter(({ result }) => result === 'details'),
+) as Partial<DocumentDetails> as DocumentDetails
 const details = (number: number, fields: Partial<DocumentDetails> = {}): DocumentDetails => ({
+  ...noDetails,
   externalId: `${number}`,
   url: `https://example.com/${number}`,
-  thumbnailUrl: null,
   author: { externalAuthorId: 'u1', nickname: 'Heron' },
   topics: ['birds'],
   tags: ['reed'],
@@ -79,8 +84,8 @@ async function present(
   return (await presentResults(source, page, scope)).results
 }
 
-suite('results in the words of the API', () => {
-  test('one call to the store for a page', async () => {
+suite('search results', () => {
+  test('one page needs one call to the store', async () => {
     assert.equal((await present({ query: 'heron' }, [found(1), found(2)], [chunk(1), chunk(2)])).length, 2)
     assert.equal(calls, 1)
     const fields: SearchBody['fields'] = ['title', 'region', 'status']
@@ -91,16 +96,16 @@ suite('results in the words of the API', () => {
     assert.deepEqual(await present({ query: 'heron' }, [], []), [])
   })
 
-  test('what was there when it was found and is not any more is left out', async () => {
-    const moved = chunk(2, { document: { ...chunk(2).document, datasetId: 'elsewhere' } })
-    const results = await present({ query: 'heron' }, [found(1), found(2), found(3)], [chunk(1), moved])
+  test('documents that have been removed or hidden since the search are left out', async () => {
+    const hidden = chunk(2, { document: { ...chunk(2).document, datasetId: 'elsewhere' } })
+    const results = await present({ query: 'heron' }, [found(1), found(2), found(3)], [chunk(1), hidden])
     assert.deepEqual(
       results.map(({ document_id }) => document_id),
       ['doc_1'],
     )
   })
 
-  test('texts only as far as the entries that match the document open them', async () => {
+  test('show only texts that an entry that matches the document opens', async () => {
     const body = { query: 'heron', include_highlights: true, include_chunks: true }
     for (const [fields, shown] of [
       [['title'], [true, false]],
@@ -123,7 +128,7 @@ suite('results in the words of the API', () => {
     }
   })
 
-  test('address, author, topics and tags only where the entries that match the document as it is now open them', async () => {
+  test('show URL, author, topics and tags only if an entry that matches the current document opens them', async () => {
     const shown = async (fields: ScopeEntry['fields'], more: Partial<DocumentDetails> = {}) => {
       const scope = { entries: [{ ...entry, languages: ['en'], fields: [...fields] }] }
       const [hit] = await present({ query: 'heron' }, [found(1)], [chunk(1)], scope, (number) => details(number, more))
@@ -140,7 +145,7 @@ suite('results in the words of the API', () => {
     assert.deepEqual(await shown(['title', 'metadata'], { language: 'fr' }), [undefined, undefined, undefined])
   })
 
-  test('with highlights the summary is the same as without', async () => {
+  test('have the same summary with and without highlights', async () => {
     const text = `${'Reeds sway. '.repeat(80)}The heron waits. ${'Reeds sway. '.repeat(80)}`
     const [plain] = await present({ query: 'heron' }, [found(1)], [chunk(1, { text })])
     const [marked] = await present({ query: 'heron', include_highlights: true }, [found(1)], [chunk(1, { text })])

@@ -16,8 +16,8 @@ import type { ResultField } from './result-fields.ts'
 import type { ResultItem } from './result-item.ts'
 
 /**
- * Results in the form of the API, with the fields that both the request and the entitlements open. `locatedIn` has the
- * query's words in the texts of some chunks, if they were located before.
+ * Results in the form of the API, with the requested fields that the entitlements open. `locatedIn` contains the
+ * query's words in chunks that were already analysed.
  */
 export async function presentResults(
   source: Pick<SearchSource, 'shownChunks'>,
@@ -33,7 +33,7 @@ export async function presentResults(
   const results = found.flatMap((one): ResultItem[] => {
     const text = textOf.get(one.best.chunkId)
     const readable = text === undefined ? null : readableFields(scope, text.document)
-    // The document changed since the search: it is gone or no longer visible.
+    // Since the search, the document was removed or became invisible.
     if (text === undefined || readable === null) return []
     const { document, details } = text
     const showsTitle = fields.has('title') && readable.has('title')
@@ -78,7 +78,7 @@ interface Shown {
   readonly origin: ResultItem['origin']
 }
 
-/** Every result is made here: with the requested fields, as far as they may be read. */
+/** A result with the requested fields that may be read. Every result of every kind is made here. */
 export function makeResult(
   fields: ReadonlySet<ResultField>,
   readable: ReadonlySet<FieldPermission>,
@@ -101,14 +101,14 @@ export function makeResult(
   }
 }
 
-/** Whether these fields include details of a document, beyond its texts and columns. */
+/** Whether these fields include details of the document, which need an additional read. */
 export const showsDetails = (fields: ReadonlySet<ResultField>): boolean =>
   detailRows.some(({ name }) => fields.has(name))
 
 /**
- * Address, author, topics and tags belong to the current document: the permissions for it decide, not those for an
- * earlier version that was found. Null if the current document may not be read. The two differ only by language, and
- * usually not at all.
+ * The permissions for the details, such as author, topics and tags. These belong to the current document, so the
+ * permissions for it decide, not those for an earlier version that was found. The two can only differ by language. Null
+ * if the current document may not be read.
  */
 const detailsReadable = (
   { language }: DocumentDetails,
@@ -118,7 +118,7 @@ const detailsReadable = (
 ): ReadonlySet<FieldPermission> | null =>
   language === document.language ? readable : readableFields(scope, { ...document, language })
 
-/** The columns that a result shows. Everyone who sees the document sees them. */
+/** The requested columns. They need no permission. */
 function describeDocument(
   columns: VersionColumns,
   fields: ReadonlySet<ResultField>,
@@ -130,9 +130,7 @@ function describeDocument(
   return shown as ReturnType<typeof describeDocument>
 }
 
-/**
- * The other requested fields, as far as they may be read. Everyone who sees the document sees its ID on the platform.
- */
+/** The requested details that may be read. The ID on the platform needs no permission. */
 function describeDetails(
   details: Omit<DocumentDetails, 'language'>,
   fields: ReadonlySet<ResultField>,
@@ -147,7 +145,6 @@ function describeDetails(
   return shown as ReturnType<typeof describeDetails>
 }
 
-/** Formats a value for a result. */
 function formatValue(kind: FieldKind, value: unknown): unknown {
   if (kind === 'time') return formatOptionalTime(value as number | null)
   if (kind === 'texts') return [...(value as readonly string[])]
@@ -156,7 +153,7 @@ function formatValue(kind: FieldKind, value: unknown): unknown {
   return { external_author_id: externalAuthorId, nickname }
 }
 
-/** The title first, if it has a hit; then the best fragments of the chunk. Only from fields that may be shown. */
+/** The title, if it has a hit, and then the best fragments of the chunk. Uses only fields that may be shown. */
 function highlightsOf(text: ChunkText, { query }: FoundPage, showsTitle: boolean, hits: readonly Hit[]): string[] {
   const options = { maxFragments: limits.highlightsMax }
   const title = showsTitle ? highlight(text.title ?? '', text.language, query, { maxFragments: 1 }) : []

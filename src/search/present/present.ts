@@ -7,9 +7,9 @@ import type { RunningSearch } from '../running-search.ts'
 import type { PresentedPage, Ranked } from '../search-texts.ts'
 import type { SearchResult } from './search-result.ts'
 
-/** The last step: makes the page, unless the ranking has made it already, and the cursor of the next page. */
+/** The last step: makes the page, unless the ranking has already made it, and the cursor of the next page. */
 export async function present(
-  { request, scope, paging, texts, shortfalls }: RunningSearch,
+  { request, scope, paging, texts, degradations }: RunningSearch,
   { query, corrections, words, near, topK, facets: counted }: Retrieved,
   ranked: Ranked,
   facets: SearchResult['facets'],
@@ -20,36 +20,33 @@ export async function present(
   const [page, cursor] = await Promise.all([
     ranked.page ??
       (found.length === 0 ? emptyPage : texts.present({ found, query, fields, highlights, chunks }, scope)),
-    next === null || paging === null ? null : whileWaiting(() => paging.sign(next)),
+    next === null || paging === null ? null : afterSending(() => paging.sign(next)),
   ])
-  const isWhole = !shortfalls.has('search_index_rebuilding') && !shortfalls.has('search_index_behind')
+  const isIndexComplete = !degradations.has('search_index_rebuilding') && !degradations.has('search_index_behind')
   return {
     found,
     page,
     corrections: asWritten(corrections, page),
-    // The total of both branches is not known; it is at least the larger of the two.
+    // The size of the union is unknown; it is at least the larger of the two.
     totalChunks: Math.max(words?.totalChunks ?? 0, chunksOf(near?.hits ?? [])),
     topK,
     cursor,
     facets,
-    facetsExact: counted !== null && isWhole,
+    facetsExact: counted !== null && isIndexComplete,
     vectorsPending: near?.vectorsPending ?? false,
-    shortfalls: shortfalls.all,
+    degradations: degradations.all,
   }
 }
 
 const emptyPage: PresentedPage = { results: [] }
 
-/**
- * Runs `work` after the request to the store has been sent, which takes a few turns of the event loop: the store
- * answers meanwhile.
- */
-async function whileWaiting<T>(work: () => T): Promise<T> {
+/** Delays `work` until the request to the store has been sent, so that the store handles the request meanwhile. */
+async function afterSending<T>(work: () => T): Promise<T> {
   await setImmediate()
   return work()
 }
 
-/** Corrections with the accents that the shown texts have: the index stores words without accents. */
+/** Restores the accents of corrections from the shown texts, because the index stores words without accents. */
 function asWritten(corrections: readonly Correction[], { results }: PresentedPage): readonly Correction[] {
   if (corrections.length === 0) return []
   const texts = results.flatMap(({ title, body }) => [title ?? '', body ?? ''])

@@ -2,9 +2,7 @@ import type { FieldPermission } from '../../access/scope.ts'
 import type { FieldsWith } from '../../document/field-types.ts'
 import { resultRows } from '../../document/rows.ts'
 
-/**
- * The fields that identify and order a result. Every result has them, regardless of the fields that the request names.
- */
+/** The fields that identify and order a result. Every result has them, whether or not the request names them. */
 export const constantFields = ['document_id', 'version_id', 'best_chunk_id', 'origin', 'score'] as const
 
 /** The result fields that the table of fields declares. */
@@ -23,7 +21,7 @@ export const resultFields = [
 ] as const
 export type ResultField = (typeof resultFields)[number]
 
-/** The permissions that open a field of a result: any one of them. Fields without an entry come with every document. */
+/** The permissions for a field of a result; any one of them is enough. Fields without an entry need none. */
 export const openedBy: Partial<Record<ResultField, readonly FieldPermission[]>> = Object.fromEntries(
   resultRows.flatMap(({ name, openedBy }) => (openedBy === undefined ? [] : [[name, openedBy]])),
 )

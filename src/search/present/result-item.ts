@@ -6,10 +6,12 @@ import { choice, named, orNull } from '../../platform/validation.ts'
 import { searchLimits as limits } from '../limits.ts'
 import { Explanation } from './explain.ts'
 
-/** The schema of each kind of value. */
+/** The schema for each kind of value. */
 const kinds = {
   text: Type.String,
   time: (about: About) => Type.String({ format: 'date-time', ...about }),
+  integer: Type.Integer,
+  number: Type.Number,
   status: (about: About) => choice(documentStatuses, about),
   texts: (about: About) => Type.Array(Type.String(), about),
   author: () =>
@@ -22,7 +24,7 @@ type Shown<Name extends FieldsWith<'result'>> = Fields[Name] extends { required:
   ? KindSchema<Name>
   : ReturnType<typeof orNull<KindSchema<Name>>>
 
-/** The fields that the table of fields declares. None is required: a request can leave each out. */
+/** The fields that the table of fields declares. None is required, because a request can leave out each of them. */
 const documentProperties = Object.fromEntries(
   resultRows.map(({ name, kind, required, result: { description } }) => {
     const make: (about: About) => TSchema = kinds[kind as keyof typeof kinds]

@@ -2,15 +2,15 @@ import { type Static, Type } from 'typebox'
 import type { LiveQueryNotStarted, StartedLiveQuery } from '../../live/live-queries.ts'
 import { LiveQuery, liveQueryAnswer } from '../../live/schemas.ts'
 import { choice, named, orNull } from '../../platform/validation.ts'
+import type { Warning } from '../degradations.ts'
 import { lagLimits, searchLimits as limits } from '../limits.ts'
 import { modes, type SearchRequest } from '../parse/search-request.ts'
-import type { Warning } from '../shortfall.ts'
 import { facetAnswer, facetAnswerFields } from './facet-answer.ts'
 import { ResultItem } from './result-item.ts'
 import type { SearchResult } from './search-result.ts'
 
 const warningMessages: Record<Warning, string> = {
-  vector_search_unavailable: 'Vector search timed out or is down; these are keyword results.',
+  vector_search_unavailable: 'Vector search timed out or is down; some or all results were found by words alone.',
   keyword_search_timed_out: 'Keyword search timed out; its results are missing.',
   live_query_unavailable: 'Live collection could not be started; these are historical results.',
   search_index_rebuilding: 'The search index is being rebuilt; documents that are not in it yet are missing.',
@@ -74,7 +74,7 @@ export const SearchAnswer = named(
   }),
 )
 
-/** `started` is the live query that the request started; its failures are among the shortfalls. */
+/** `started` is the live query that the request started. If it could not be started, a degradation says so. */
 export function searchAnswer(
   { mode, facets }: Pick<SearchRequest, 'mode' | 'facets'>,
   result: SearchResult,
@@ -82,8 +82,8 @@ export function searchAnswer(
 ): Static<typeof SearchAnswer> {
   const { page, corrections, cursor } = result
   const notStarted = started !== null && 'cause' in started ? started.cause : null
-  const degradations = result.shortfalls.flatMap(({ what }) => (what === 'rerank_unavailable' ? [] : what))
-  const warnings: Warning[] = result.vectorsPending ? [...degradations, 'vectors_pending'] : degradations
+  const reported = result.degradations.flatMap(({ code }) => (code === 'rerank_unavailable' ? [] : code))
+  const warnings: Warning[] = result.vectorsPending ? [...reported, 'vectors_pending'] : reported
   return {
     mode,
     results: [...page.results],
@@ -94,13 +94,13 @@ export function searchAnswer(
     ...(cursor === null ? {} : { cursor }),
     ...(corrections.length === 0 ? {} : { corrections: [...corrections] }),
     ...facetAnswer(facets, result),
-    degraded: degradations.length > 0,
+    degraded: reported.length > 0,
     warnings: warnings.map((code) => ({ code, message: warningMessage(code, notStarted) })),
     live_query: started === null || 'cause' in started ? null : liveQueryAnswer(started.liveQuery),
   }
 }
 
-/** Says why a live query was not started, in the words of `POST /v1/live-queries`. */
+/** Adds the error of `POST /v1/live-queries` if the live query was not started. */
 const warningMessage = (code: Warning, notStarted: Error | null): string =>
   code === 'live_query_unavailable' && notStarted !== null
     ? `Live collection could not be started: ${notStarted.message}. These are historical results.`

@@ -1,12 +1,12 @@
+import type { Degradation } from '../degradations.ts'
 import type { Correction } from '../retrieve/correct-query.ts'
 import type { Counts, PresentedPage } from '../search-texts.ts'
-import type { Shortfall } from '../shortfall.ts'
 import type { FoundDocument } from './found-document.ts'
 
 /** The outcome of a search. */
 export interface SearchResult {
   readonly found: readonly FoundDocument[]
-  /** The results in the form of the answer, without documents that are gone or no longer visible. */
+  /** The results in the form of the answer, without documents that were removed or are no longer visible. */
   readonly page: PresentedPage
   readonly corrections: readonly Correction[]
   readonly totalChunks: number
@@ -17,7 +17,7 @@ export interface SearchResult {
   readonly facets: Counts
   /** Whether all matches were counted. */
   readonly facetsExact: boolean
-  /** Many of the chunks that were searched by vector have no vector yet. */
+  /** More than one percent of the chunks that a vector search can find have no vector yet. */
   readonly vectorsPending: boolean
-  readonly shortfalls: readonly Shortfall[]
+  readonly degradations: readonly Degradation[]
 }

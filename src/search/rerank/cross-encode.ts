@@ -5,35 +5,37 @@ import type { RunningSearch } from '../running-search.ts'
 import type { Ranked } from '../search-texts.ts'
 import { byScore, scaled } from './rank-candidates.ts'
 
-/** Candidates with texts get the scores of the cross-encoder, if it answers; the others follow in their order. */
+/**
+ * Replaces the scores of candidates with texts by those of the cross-encoder. The others follow in their order. If the
+ * cross-encoder is unavailable, the order stays.
+ */
 export async function crossEncode(
-  { request, caller, crossEncoder, time, shortfalls }: RunningSearch,
+  { request, caller, crossEncoder, time, degradations }: RunningSearch,
   { found, texts, page }: Ranked,
 ): Promise<Ranked> {
-  const best = (better: readonly FoundDocument[]): Ranked => ({ found: better.slice(0, request.limit), texts, page })
-  const asked = texts.filter((one) => one !== '')
-  if (crossEncoder === null || asked.length === 0) return best(found)
+  const best = (ordered: readonly FoundDocument[]): Ranked => ({ found: ordered.slice(0, request.limit), texts, page })
+  const sent = texts.filter((one) => one !== '')
+  if (crossEncoder === null || sent.length === 0) return best(found)
   try {
-    const given = await time.spend('rerank', () => crossEncoder.scores(request.text, asked, caller))
-    const lowest = Math.min(...given)
+    const scores = await time.spend('rerank', () => crossEncoder.scores(request.text, sent, caller))
+    const lowest = Math.min(...scores)
     const scored = found.filter((_, i) => texts[i] !== '')
     const others = found.filter((_, i) => texts[i] === '')
     caller.signal.throwIfAborted()
     return best([
-      ...scored.map((one, i) => rescored(one, given[i]!, () => ({ cross_encoder: given[i]! }))).sort(byScore),
+      ...scored.map((one, i) => rescored(one, scores[i]!, () => ({ cross_encoder: scores[i]! }))).sort(byScore),
       ...others.map((one) => rescored(one, one.score * lowest, (rerank) => scaled(rerank, lowest))),
     ])
   } catch (error) {
     if (!isUnavailability(error)) throw error
     caller.signal.throwIfAborted()
-    shortfalls.add('rerank_unavailable', error)
+    degradations.add('rerank_unavailable', error)
     return best(found)
   }
 }
 
-/** The document with another score, and with the parts of that score if it is explained. */
 function rescored(found: FoundDocument, score: number, partsOf: (rerank: Parts) => Parts): FoundDocument {
   const { explanation } = found
-  const told = explanation && { ...explanation, rerank: partsOf(explanation.rerank ?? {}) }
-  return { ...found, score, rerankScore: score, explanation: told }
+  const rescoredExplanation = explanation && { ...explanation, rerank: partsOf(explanation.rerank ?? {}) }
+  return { ...found, score, rerankScore: score, explanation: rescoredExplanation }
 }

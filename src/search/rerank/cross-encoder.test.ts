@@ -66,7 +66,7 @@ async function start(
 const unavailable = (message: RegExp) => (error: unknown) =>
   error instanceof UnavailableError && message.test(error.message)
 
-test('scores come back in the order of the texts, whatever the order of the answer', async (t) => {
+test('scores have the order of the texts, whatever the order of the response', async (t) => {
   const { server, encoder } = await start(t)
   assert.deepEqual(await encoder.scores('which?', ['a', 'bbb', 'cc']), [0.01, 0.03, 0.02])
   const [{ path, authorization, body }] = server.received as [Received]
@@ -80,19 +80,19 @@ test('scores come back in the order of the texts, whatever the order of the answ
   )
 })
 
-test('an address that ends in /rerank is used as it is, a query string is kept', async (t) => {
+test('a URL that ends in /rerank is used unchanged, and its query string is kept', async (t) => {
   const { server } = await start(t)
   await new HttpCrossEncoder({ url: `${server.url}/rerank?tenant=1`, timeoutMs: 2_000 }).scores('q', ['a'])
   assert.equal(server.received[0]!.path, '/v1/rerank?tenant=1')
 })
 
-test('no texts, no call', async (t) => {
+test('does not call the server without texts', async (t) => {
   const { server, encoder } = await start(t)
   assert.deepEqual(await encoder.scores('q', []), [])
   assert.equal(server.received.length, 0)
 })
 
-test('bare logits are brought to 0..1 in the same order', async (t) => {
+test('scales logits to 0..1 in the same order', async (t) => {
   const { server, encoder } = await start(t)
   const logits = [-9.5, 3.25, 0]
   server.reply = answering({ results: logits.map((relevance_score, index) => ({ index, relevance_score })) })
@@ -107,28 +107,28 @@ const wrong: Record<string, Reply> = {
   'HTTP 429': (_, response) => void response.writeHead(429).end(),
   'a redirect': (_, response) => void response.writeHead(307, { location: 'http://127.0.0.1:9/rerank' }).end(),
   'a cut connection': (_, response) => void response.destroy(),
-  'no JSON': answering('<html>'),
+  'something other than JSON': answering('<html>'),
   'an empty body': answering(''),
   null: answering('null'),
   'no results': answering({}),
-  'results that are no list': answering({ results: { 0: 1 } }),
-  'too few': answering({ results: [good(0)] }),
-  'too many': answering({ results: [good(0), good(1), good(1)] }),
+  'results that are not a list': answering({ results: { 0: 1 } }),
+  'too few results': answering({ results: [good(0)] }),
+  'too many results': answering({ results: [good(0), good(1), good(1)] }),
   'an index twice': answering({ results: [good(0), good(0)] }),
-  'an index outside': answering({ results: [good(0), good(2)] }),
-  'an index that is no whole number': answering({ results: [good(0), good(0.5)] }),
+  'an index outside the texts': answering({ results: [good(0), good(2)] }),
+  'an index that is not a whole number': answering({ results: [good(0), good(0.5)] }),
   'an index that is a text': answering({ results: [good(0), good('length')] }),
   'a score of null, as NaN is written': answering({ results: [good(0), good(1, null)] }),
-  'an endless score': answering('{"results":[{"index":0,"relevance_score":1e999},{"index":1,"relevance_score":1}]}'),
+  'an infinite score': answering('{"results":[{"index":0,"relevance_score":1e999},{"index":1,"relevance_score":1}]}'),
   'a score that is a text': answering({ results: [good(0), good(1, '0.5')] }),
-  'an answer without end': (_, response) => {
+  'an endless response': (_, response) => {
     const timer = setInterval(() => response.write('x'.repeat(65_536)), 1)
     response.on('close', () => clearInterval(timer))
   },
 }
 
 for (const [name, reply] of Object.entries(wrong)) {
-  test(`unavailable on ${name}, with a reason that repeats nothing`, async (t) => {
+  test(`is unavailable on ${name}, and the reason quotes neither the query nor the texts`, async (t) => {
     const { server, encoder } = await start(t, { answerBytesMax: 100_000 })
     server.reply = reply
     await assert.rejects(encoder.scores('secret-query', ['secret-text', 'b']), (error) => {
@@ -141,7 +141,7 @@ for (const [name, reply] of Object.entries(wrong)) {
   })
 }
 
-test('a server that hangs, before the answer or within it, costs the time limit and no more', async (t) => {
+test('stops waiting at the time limit if the server hangs before or during its response', async (t) => {
   const { server, encoder } = await start(t, { timeoutMs: 100 })
   for (const reply of [() => {}, (_: Received, response: ServerResponse) => void response.write('{"results"')]) {
     server.reply = reply
@@ -151,17 +151,17 @@ test('a server that hangs, before the answer or within it, costs the time limit 
   }
 })
 
-test('a server that is not there', async (t) => {
+test('is unavailable if the server cannot be reached', async (t) => {
   const { server, encoder } = await start(t)
   server.server.close()
   await once(server.server, 'close')
   await assert.rejects(encoder.scores('q', ['a']), unavailable(/cannot be reached/))
 })
 
-test('after failures in a row it is left alone, and asked again later', async (t) => {
+test('the circuit breaker opens after failures in a row, and closes later', async (t) => {
   const { server, encoder } = await start(t, { failuresMax: 2, cooldownMs: 200 })
   server.reply = wrong['HTTP 500']!
-  const reasons = [/HTTP 500/, /HTTP 500/, /left alone/, /left alone/, /left alone/]
+  const reasons = [/HTTP 500/, /HTTP 500/, /not called for a while/, /not called for a while/, /not called for a while/]
   for (const reason of reasons) await assert.rejects(encoder.scores('q', ['a']), unavailable(reason))
   assert.equal(server.received.length, 2)
   server.reply = byLength
@@ -175,7 +175,7 @@ const arrived = async (server: RerankServer, count: number): Promise<void> => {
   while (server.received.length < count) await new Promise((resolve) => setImmediate(resolve))
 }
 
-test('the first of another caller does not wait for a crowd', async (t) => {
+test('the first request of another caller does not wait for a busy caller', async (t) => {
   const { server, encoder } = await start(t, { timeoutMs: 60_000, requestsMax: 2 })
   const open: (() => void)[] = []
   server.reply = (received, response) => open.push(() => byLength(received, response))
@@ -189,7 +189,7 @@ test('the first of another caller does not wait for a crowd', async (t) => {
   assert.deepEqual([await own, ...(await Promise.all(crowd))], [[0.02], ...crowd.map(() => [0.01])])
 })
 
-test('one that waited too long is no failure of the server', async (t) => {
+test('a request that waited too long for its slot does not count as a failure of the server', async (t) => {
   const { server, encoder } = await start(t, { timeoutMs: 1_000, requestsMax: 1, failuresMax: 2 })
   server.reply = () => {}
   const crowd = Array.from({ length: 6 }, () => encoder.scores('q', ['a'], caller('crowd')))
@@ -198,14 +198,14 @@ test('one that waited too long is no failure of the server', async (t) => {
   assert.deepEqual(await encoder.scores('q', ['a'], caller('crowd')), [0.01])
 })
 
-test('who goes away is not waited for, and says nothing of the server', async (t) => {
+test('stops waiting if the client disconnects, and does not count it as a failure of the server', async (t) => {
   const { server, encoder } = await start(t, { timeoutMs: 60_000, failuresMax: 1 })
   server.reply = () => {}
   const controller = new AbortController()
   const left = encoder.scores('q', ['a'], caller('a', controller.signal))
   await arrived(server, 1)
   controller.abort()
-  await assert.rejects(left, unavailable(/went away/))
+  await assert.rejects(left, unavailable(/client disconnected/))
   server.reply = byLength
   assert.deepEqual(await encoder.scores('q', ['a'], caller('a')), [0.01])
 })

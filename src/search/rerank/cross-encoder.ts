@@ -1,15 +1,15 @@
 /**
- * A cross-encoder reads query and text together. That ranks better than scores made from each alone, and costs one
- * model run for each text. It is an external server with the API that rerank servers share:
+ * A cross-encoder reads query and text together. It ranks better than a comparison of separate embeddings, and needs
+ * one model run for each text. It is an external server with the API that rerank servers share:
  *
  *   POST {url}/rerank  {query, documents: [text, …], top_n}  ->  {results: [{index, relevance_score}, …]}
  *
- * `url` may end in `/rerank` itself; a query string is kept. Every failure (a timeout, an error, a redirect, an answer
- * that is too long or has anything but one finite score for each text) has the same outcome: the cross-encoder is
- * unavailable, and the search uses its own ranking. A circuit breaker stops requests for a while after a few failures
- * in a row, so that a server that hangs does not cost every search its time limit. A fair queue shares it between
- * callers, so that a busy caller does not use up the time of others. Error bodies are not read, and no message contains
- * the address or texts.
+ * `url` may end in `/rerank` itself; a query string is kept. Every failure has the same outcome: the cross-encoder is
+ * unavailable, and the search keeps the order of the built-in reranker. Failures are timeouts, errors, redirects,
+ * answers that are too long, and answers without exactly one finite score for each text. After a few failures in a row,
+ * a circuit breaker stops requests for a while, so that a server that hangs does not cost every search its time limit.
+ * A fair queue shares the server between callers, so that a busy one does not delay the others. Error bodies are not
+ * read, and no message contains the address or texts.
  */
 
 import type { Caller } from '../../fair-queue/caller.ts'
@@ -44,7 +44,7 @@ export class HttpCrossEncoder implements CrossEncoder {
   readonly #timeoutMs: number
   readonly #answerBytesMax: number
   readonly #breaker: CircuitBreaker
-  readonly #turns: FairSlots
+  readonly #slots: FairSlots
 
   constructor(options: HttpCrossEncoderOptions) {
     const url = new URL(options.url)
@@ -57,7 +57,7 @@ export class HttpCrossEncoder implements CrossEncoder {
       failuresMax: options.failuresMax ?? 3,
       cooldownMs: options.cooldownMs ?? 10_000,
     })
-    this.#turns = new FairSlots(options.requestsMax ?? 4)
+    this.#slots = new FairSlots(options.requestsMax ?? 4)
   }
 
   get breaker(): BreakerState {
@@ -67,28 +67,28 @@ export class HttpCrossEncoder implements CrossEncoder {
   async scores(query: string, texts: readonly string[], caller?: Caller): Promise<readonly number[]> {
     if (texts.length === 0) return []
     return withDeadline(this.#timeoutMs, caller?.signal, async (signal) => {
-      const endTurn = await this.#turns.take(new Callers(caller?.id), signal)
+      const release = await this.#slots.take(new Callers(caller?.id), signal)
       try {
-        const scores = endTurn === null ? null : await this.#ask(query, texts, signal)
+        const scores = release === null ? null : await this.#ask(query, texts, signal)
         if (scores !== null) return scores
         const late = `it did not answer within ${this.#timeoutMs} ms`
-        throw unavailable(caller?.signal.aborted ? 'the client went away' : late)
+        throw unavailable(caller?.signal.aborted ? 'the client disconnected' : late)
       } finally {
-        endTurn?.()
+        release?.()
       }
     })
   }
 
-  /** Returns null if the time ran out, or the client disconnected, before there was an answer. */
+  /** Returns null if the time limit passed or the client disconnected before there was an answer. */
   async #ask(query: string, texts: readonly string[], signal: AbortSignal): Promise<number[] | null> {
     const permit = this.#breaker.admit()
-    if (permit === null) throw unavailable('it failed several times and is left alone for a while')
+    if (permit === null) throw unavailable('it failed several times in a row and is not called for a while')
     const startedMs = performance.now()
     const bounds = { timeoutMs: this.#timeoutMs, answerBytesMax: this.#answerBytesMax, signal }
     const posted = await postJson(this.#url, { query, documents: texts, top_n: texts.length }, bounds)
     if (posted.outcome === 'aborted' || posted.outcome === 'late') {
-      // A request that waited long for its slot, or whose client disconnected, did not give the server its time.
-      if (performance.now() - startedMs < this.#timeoutMs / 2) permit.givenUp()
+      // If the request waited long for its slot, or its client disconnected, the server had too little time to answer.
+      if (performance.now() - startedMs < this.#timeoutMs / 2) permit.abandoned()
       else permit.failed()
       return null
     }
@@ -108,7 +108,7 @@ const answered = (what: string): UnavailableError => unavailable(`it answered ${
 
 function textOf(posted: Exclude<PostOutcome, { outcome: 'aborted' | 'late' }>): string {
   if (posted.outcome === 'unreachable') throw unavailable('it cannot be reached')
-  if (posted.outcome === 'too_large') throw answered('more than is read')
+  if (posted.outcome === 'too_large') throw answered('with too many bytes')
   if (posted.status !== 200) throw answered(`HTTP ${posted.status}`)
   return posted.text
 }
@@ -120,14 +120,14 @@ function textOf(posted: Exclude<PostOutcome, { outcome: 'aborted' | 'late' }>): 
 function readScores(body: string, count: number): number[] {
   const answer = parsed(body)
   const results = isRecord(answer) ? answer.results : null
-  if (!Array.isArray(results)) throw answered('no list `results`')
-  if (results.length !== count) throw answered(`${results.length} results for ${count} texts`)
+  if (!Array.isArray(results)) throw answered('without a list `results`')
+  if (results.length !== count) throw answered(`with ${results.length} results for ${count} texts`)
   const scores = new Array<number>(count).fill(Number.NaN)
   for (const result of results as unknown[]) {
     const { index, relevance_score: score } = isRecord(result) ? result : {}
-    if (typeof index !== 'number' || !(index in scores)) throw answered('an `index` outside the texts')
-    if (typeof score !== 'number' || !Number.isFinite(score)) throw answered('a score that is no number')
-    if (!Number.isNaN(scores[index])) throw answered('the same `index` twice')
+    if (typeof index !== 'number' || !(index in scores)) throw answered('with an `index` outside the texts')
+    if (typeof score !== 'number' || !Number.isFinite(score)) throw answered('with a score that is not a number')
+    if (!Number.isNaN(scores[index])) throw answered('with the same `index` twice')
     scores[index] = score
   }
   const areLogits = scores.some((score) => score < 0 || score > 1)
@@ -138,7 +138,7 @@ function parsed(body: string): unknown {
   try {
     return JSON.parse(body)
   } catch {
-    throw answered('something other than JSON')
+    throw answered('with something other than JSON')
   }
 }
 

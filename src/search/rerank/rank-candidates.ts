@@ -27,7 +27,7 @@ interface FusedCandidate {
   readonly fusion: Parts
 }
 
-/** A candidate with the texts that were read for its score; a text that the reader may not see is empty. */
+/** A candidate with the texts that were read for its score. A text that the caller may not read is empty. */
 interface ReadCandidate extends FusedCandidate {
   readonly rerank: Parts
   readonly title: string
@@ -36,8 +36,8 @@ interface ReadCandidate extends FusedCandidate {
 }
 
 /**
- * Fuses candidates with both scores and reranks the best of them. The scores do not depend on the limit. The page needs
- * little more than the ranking has read already.
+ * Fuses candidates with both scores and reranks the best of them. The scores do not depend on the limit. If `shown` is
+ * given, the page is made from the chunks that the ranking has already read, and a few more.
  */
 export async function rankCandidates(
   source: RankingSource,
@@ -60,8 +60,8 @@ export async function rankCandidates(
 }
 
 /**
- * The texts of the best reranked candidates. Candidates that only a long page has are not reranked, so the best do not
- * depend on the limit.
+ * The texts of the best reranked candidates, empty for the others. Extra candidates are not reranked, so the best do
+ * not depend on the limit.
  */
 function textsOfBest(ranked: readonly ReadCandidate[], count: number): readonly string[] {
   let left = count
@@ -78,7 +78,7 @@ function byChunk<Text extends ChunkText>(texts: readonly Text[]): IdMap<Text> {
   return known
 }
 
-/** The page of the best. Reads only chunks that were not read before. */
+/** Makes the page. Reads only chunks that the ranking has not read. */
 async function presented(
   source: Pick<SearchSource, 'shownChunks'>,
   known: IdMap<ShownChunk>,
@@ -86,10 +86,10 @@ async function presented(
   page: FoundPage,
   scope: Scope,
 ): Promise<PresentedPage> {
-  const shownChunks: SearchSource['shownChunks'] = async (chunkIds, ...asked) => {
+  const shownChunks: SearchSource['shownChunks'] = async (chunkIds, ...more) => {
     const texts = chunkIds.map((chunkId) => known.get(chunkId))
     const others = chunkIds.filter((_, i) => texts[i] === undefined)
-    return [...texts.filter((text) => text !== undefined), ...(await source.shownChunks(others, ...asked))]
+    return [...texts.filter((text) => text !== undefined), ...(await source.shownChunks(others, ...more))]
   }
   const located = new IdMap<LocatedText>()
   for (const { candidate, inBody } of ranked) if (inBody !== null) located.add(candidate.chunkId, inBody)
@@ -100,7 +100,7 @@ function fusedCandidates(found: readonly FoundCandidate[], ranking: Ranking): Fu
   const { weights, model, evidence } = ranking
   const asCandidate = candidatesBy(ranking)
   const candidates = found.map(({ candidate: { keyword, cosine }, document }) => asCandidate(keyword, cosine, document))
-  const first = candidates.filter((_, i) => !found[i]!.candidate.isFurther)
+  const first = candidates.filter((_, i) => !found[i]!.candidate.isExtra)
   const scoreOf = fusion(extremesOf(first), weights, Date.now(), model.cosines, evidence)
   return found
     .map(({ candidate, document }, i) => {
@@ -111,8 +111,8 @@ function fusedCandidates(found: readonly FoundCandidate[], ranking: Ranking): Fu
 }
 
 /**
- * Makes the input of the fusion from a candidate and its document. The comparison of languages is computed once for
- * each language.
+ * Returns a function that makes the input of the fusion from a candidate and its document. Languages are compared once
+ * each.
  */
 function candidatesBy({ languages, model, isLanguageKnown }: Ranking) {
   const known = new Map<string | null, Pick<Candidate, 'languageKnown' | 'languages'>>()
@@ -139,8 +139,8 @@ function candidatesBy({ languages, model, isLanguageKnown }: Ranking) {
 }
 
 /**
- * Candidates with their documents, if these still exist. A candidate that is an earlier version has the title and the
- * language of that version, because that is the text that is reranked.
+ * Candidates with their documents, without documents that were removed. If the candidate is an earlier version, the
+ * document gets its title and language, because that version is reranked.
  */
 async function documentsOf(
   source: Pick<RankingSource, 'results' | 'versionHeads'>,
@@ -166,7 +166,7 @@ async function documentsOf(
   })
 }
 
-/** Reranks the best candidates; the others follow in their order. Texts that the reader may not see are not read. */
+/** Reranks the best candidates; the others follow in their order. Texts that the caller may not read are not used. */
 async function reranked(
   readTexts: ReadTexts,
   ranked: readonly FusedCandidate[],
@@ -179,10 +179,10 @@ async function reranked(
     return { fused, title, hasBody: readable?.has('body') ?? false }
   })
   const keywordOf = ({ fused }: (typeof opened)[number]) => fused.candidate.keyword
-  const first = opened.filter(({ fused }) => !fused.candidate.isFurther)
+  const first = opened.filter(({ fused }) => !fused.candidate.isExtra)
   const byWords = first.filter((one) => keywordOf(one) !== null).sort((a, b) => keywordOf(b)! - keywordOf(a)!)
-  const asked = queryText.toLowerCase()
-  const sameTitle = first.filter(({ title }) => title?.trim().toLowerCase() === asked)
+  const lowerCaseQuery = queryText.toLowerCase()
+  const sameTitle = first.filter(({ title }) => title?.trim().toLowerCase() === lowerCaseQuery)
   const head = new Set([
     ...first.slice(0, limits.rerankMax),
     ...byWords.slice(0, limits.rerankByWordsMax),
@@ -199,22 +199,22 @@ async function reranked(
     const { score, parts, inBody } = rerank({ score: before, title, body, language: document.language })
     return { documentId, candidate, document, fusion, rerank: parts, title, body, inBody, score }
   })
-  return furtherBehind(read.sort(byScore)).slice(0, limit)
+  return extrasLast(read.sort(byScore)).slice(0, limit)
 }
 
-/** More than the rounding error of a score, and less than a visible difference. */
+/** Larger than the rounding error of a score, and too small to be a visible difference. */
 const justBelow = 1e-9
 
 /**
- * Puts candidates that only a long page has after those of every page. A higher score is lowered to just below the last
- * of these.
+ * Puts extra candidates after all others. If an extra candidate has a higher score than the last of the others, its
+ * score is lowered to just below that one's.
  */
-function furtherBehind(ranked: ReadCandidate[]): ReadCandidate[] {
-  const last = ranked.findLast(({ candidate }) => !candidate.isFurther)
-  if (last === undefined || ranked.every(({ candidate }) => !candidate.isFurther)) return ranked
+function extrasLast(ranked: ReadCandidate[]): ReadCandidate[] {
+  const last = ranked.findLast(({ candidate }) => !candidate.isExtra)
+  if (last === undefined || ranked.every(({ candidate }) => !candidate.isExtra)) return ranked
   const most = Math.max(0, last.score - justBelow)
   const behind = (one: ReadCandidate): ReadCandidate => {
-    if (!one.candidate.isFurther || one.score <= most) return one
+    if (!one.candidate.isExtra || one.score <= most) return one
     const share = most / one.score
     return { ...one, score: most, fusion: scaled(one.fusion, share), rerank: scaled(one.rerank, share) }
   }

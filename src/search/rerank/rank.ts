@@ -10,8 +10,8 @@ import type { RunningSearch } from '../running-search.ts'
 import type { CandidatesToRank, Ranked } from '../search-texts.ts'
 
 /**
- * The fourth step: reranks the best candidates of both branches, where they are stored. The results of a single branch
- * are in order already. Returns the best, or all of them if a cross-encoder will reorder them.
+ * The fourth step: fuses and reranks the candidates of both branches, next to the stored texts. The results of a single
+ * branch are already in order. Returns the best ones, or all of them if a cross-encoder reorders them afterwards.
  */
 export async function rank(
   running: RunningSearch,
@@ -31,7 +31,8 @@ export async function rank(
     query,
     languages,
     model: { languages: embedder.languages, cosines: embedder.cosines },
-    // A vector of the caller is trusted. A vector of a text in a language that the model does not know means nothing.
+    // A vector from the caller is trusted. If the model does not know the language of a text, its vector is
+    // meaningless.
     isLanguageKnown:
       request.queryVector !== null ||
       languages === null ||
@@ -40,14 +41,14 @@ export async function rank(
     weights,
     rerankWeights,
     limit: crossEncoder === null ? limit : candidates.length,
-    candidates: candidates.map((one) => (one.isFurther ? { ...scored(one), isFurther: true } : scored(one))),
+    candidates: candidates.map((one) => (one.isExtra ? { ...scored(one), isExtra: true } : scored(one))),
     textsOf: crossEncoder === null ? 0 : limits.crossEncoderMax,
   }
   const shown = crossEncoder === null ? { fields, highlights, chunks } : null
   return time.trace('fuse', () => texts.rank(ranking, shown, scope))
 }
 
-/** Adds the parts that the request shows. */
+/** Converts candidates, with other chunks and explanations if the request wants them. */
 function scoredBy(request: SearchRequest, query: KeywordQuery): (one: FoundCandidate) => ScoredCandidate {
   if (!request.chunks && !request.explain) return toRank
   return (one) => ({
@@ -57,7 +58,7 @@ function scoredBy(request: SearchRequest, query: KeywordQuery): (one: FoundCandi
   })
 }
 
-/** The data of a candidate that the ranking needs. There are hundreds, so it is made in one step. */
+/** The data of a candidate that the ranking needs. */
 const toRank = ({ documentId, best, keyword, near }: FoundCandidate): ScoredCandidate => ({
   documentId,
   versionId: best.versionId,

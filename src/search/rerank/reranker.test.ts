@@ -23,7 +23,7 @@ const document = (fields: Partial<RerankInput>): RerankInput => ({
 })
 const score = (query: string, fields: Partial<RerankInput>): number => reranker(query)(document(fields))
 
-test('every score is from 0 to 1, whatever query and texts are', () => {
+test('every score is from 0 to 1 for any query and texts', () => {
   const language = fc.constantFrom(null, 'en', 'de', 'zh', 'xx')
   const fused = fc.double({ min: 0, max: 1, noNaN: true })
   fc.assert(
@@ -36,7 +36,7 @@ test('every score is from 0 to 1, whatever query and texts are', () => {
   )
 })
 
-test('a higher fused score never gives a lower one, all else the same', () => {
+test('a higher fused score never lowers the score', () => {
   const words = fc.array(fc.constantFrom('tidal', 'power', 'of', 'the', 'storm', 'sea'), { maxLength: 8 })
   const fused = fc.double({ min: 0, max: 1, noNaN: true })
   fc.assert(
@@ -49,7 +49,7 @@ test('a higher fused score never gives a lower one, all else the same', () => {
   )
 })
 
-test('an unread candidate is never above one with the same or a higher fused score that was read', () => {
+test('a candidate without texts never ranks above one with texts and the same fused score', () => {
   const words = fc.array(fc.constantFrom('tidal', 'power', 'of', 'storm'), { minLength: 1, maxLength: 6 })
   fc.assert(
     fc.property(words, words, fc.double({ min: 0, max: 1, noNaN: true }), (query, body, fused) => {
@@ -59,7 +59,9 @@ test('an unread candidate is never above one with the same or a higher fused sco
   )
 })
 
-/** Only another exact hit can rank before an exact hit: the best near misses against the worst exact hits. */
+/**
+ * Compares the worst exact hits with the best near misses, because only another exact hit may rank before an exact hit.
+ */
 const exactHits: [query: string, exact: Partial<RerankInput>, nearMiss: Partial<RerankInput>][] = [
   ['tidal power', { title: 'Tidal power' }, { title: 'Tidal power in Wales', body: 'tidal power tidal power' }],
   ['beatles', { title: 'The Beatles' }, { title: 'Beatles songs', body: 'beatles beatles beatles' }],
@@ -81,46 +83,46 @@ const exactHits: [query: string, exact: Partial<RerankInput>, nearMiss: Partial<
   ['ยินดีต้อนรับ', { title: 'ยินดีต้อนรับ', language: 'th' }, { body: 'ต้อนรับ', language: 'th' }],
 ]
 for (const [query, exact, nearMiss] of exactHits) {
-  test(`${query}: the exact hit is not lost to a near miss, whatever their fused scores`, () => {
+  test(`${query}: the exact hit ranks before a near miss for any fused scores`, () => {
     const worst = score(query, { ...exact, score: 0 })
     const best = score(query, { ...nearMiss, score: 1 })
     assert.ok(worst > best, `${worst} ${best}`)
   })
 }
 
-test('a title without a language is read by the language it shows', () => {
+test('a title without a language is analysed in its guessed language', () => {
   const texts = { title: 'Die Theorie der Relativität', body: 'Es ist die Theorie, die er in der Zeit schrieb.' }
   assert.ok(score('Theorie der Relativität', { ...texts, language: null, score: 0 }) >= 0.9)
 })
 
-test('a quote within a question counts, but does not decide', () => {
+test('a quote within a question counts, but is not an exact hit', () => {
   const query = 'which storms broke the "tidal power" plants'
   const quote = { body: 'about tidal power' }
   const answer = { body: 'which storms broke the plants of power from the tides' }
   assert.ok(score(query, { ...quote, score: 0.4 }) < score(query, { ...answer, score: 0.6 }))
 })
 
-test('a phrase of two words is before the same words scattered', () => {
+test('a phrase of two words ranks before the same words apart', () => {
   const phrase = score('tidal power', { body: 'the new tidal power of Wales and more of it' })
   const scattered = score('tidal power', { body: 'the new tidal plant of Wales gives power to it' })
   assert.ok(phrase > scattered)
 })
 
-test('words close together are before words far apart', () => {
+test('words close together rank before words far apart', () => {
   const filler = 'and so on '.repeat(20)
   const close = score('tidal turbine', { body: `turbine for tidal energy ${filler}` })
   const far = score('tidal turbine', { body: `turbine ${filler} for tidal energy` })
   assert.ok(close > far)
 })
 
-test('more of the words, and words in the title, count', () => {
+test('more words, and words in the title, increase the score', () => {
   const one = score('tidal turbine wales', { body: 'a tidal plant' })
   const two = score('tidal turbine wales', { body: 'a tidal plant in wales' })
   const title = score('tidal turbine wales', { title: 'Wales', body: 'a tidal plant in wales' })
   assert.ok(two > one && title > two)
 })
 
-test('excluded words earn nothing, and a query without words leaves the order as it was', () => {
+test('excluded words do not count, and a query without words keeps the order', () => {
   assert.equal(score('tidal -power', { body: 'tidal power' }), score('tidal -power', { body: 'tidal' }))
   for (const query of ['-power', '!?', '']) {
     assert.ok(score(query, { score: 0.6, body: 'power' }) > score(query, { score: 0.5, body: 'power' }))

@@ -1,17 +1,17 @@
 import { analyse, locateTerms } from '../../text/analyse.ts'
 import { type Guess, guessLanguage, guessWithParts } from '../../text/guess-language.ts'
+import { RequestedTerms } from '../../text/requested-terms.ts'
 import type { AnalysedField, KeywordQuery, LocatedField, LocatedText, TermGroup } from '../../text/types.ts'
-import { WantedTerms } from '../../text/wanted-terms.ts'
 
 /**
- * Hybrid ranking, second step: reads the best candidates word by word. Added to the fused score are how many of the
- * query's words occur (coverage), how close together (proximity), how many occur in the title, and whether they stand
- * as in the query (phrase). The sum is scaled back to 0..1.
+ * Hybrid ranking, second step: reads the best candidates word by word. It adds to the fused score how many of the
+ * query's words occur (coverage), how close together they are (proximity), how many occur in the title, and whether
+ * they occur at the same distances as in the query (phrase). The sum is scaled back to 0..1.
  *
  * An exact hit always ranks before a near miss. A document is an exact hit if its title equals the query, if the whole
- * query is in quotes and matches, or if three or more words stand as in the query. It then ranks above all others,
- * regardless of their scores. Two adjacent words are too common for that: they count as a phrase, but not as an exact
- * hit.
+ * query is in quotes and matches, or if three or more words occur as in the query. It then ranks above all others,
+ * regardless of their scores. A match of two adjacent words is too common for that: it counts as a phrase, but not as
+ * an exact hit.
  */
 export interface RerankWeights {
   readonly coverage: number
@@ -25,7 +25,7 @@ export const defaultRerankWeights: RerankWeights = { coverage: 0.08, proximity: 
 export interface RerankInput {
   /** The fused score, 0..1. */
   readonly score: number
-  /** Both are empty if the reader may not see them, or if the candidate is not reranked. */
+  /** Empty if the caller may not read it, or if the candidate is not reranked. The same holds for `body`. */
   readonly title: string
   readonly body: string
   readonly language: string | null
@@ -46,34 +46,34 @@ const exactWordsMin = 3
 
 /** Makes the reranker of one query, which analyses the query once. Scores are 0 to 1. */
 export function rerankerOf(query: KeywordQuery, queryText: string, weights: RerankWeights) {
-  const wanted = new WantedWords(query, queryText)
+  const words = new QueryWords(query, queryText)
   const total = 1 + weights.coverage + weights.proximity + weights.title + weights.phrase
   return ({ score, title, body, language }: RerankInput): Reranked => {
-    const count = wanted.groups.length
+    const count = words.groups.length
     if (count === 0 || (title === '' && body === '')) {
       const fused = exactFrom * (score / total)
       return { score: fused, parts: { fused }, inBody: null }
     }
-    const guess = language === null ? guessWithParts(`${title}\n${body}`) : { language, isNoneOfParts: false }
+    const guess = language === null ? guessWithParts(`${title}\n${body}`) : { language, noPartIsClear: false }
     const rules = guess.language
-    const located = wanted.locate(body, guess)
-    const inTitle = wanted.places(wanted.locate(title, guess))
-    const inBody = wanted.places(located)
-    // The order of the query's words is only needed if a text has all of them.
-    const order = hasAll(inTitle) || hasAll(inBody) ? wanted.order(rules) : []
-    const titlePhrase = standsAs(order, inTitle)
-    const isPhrase = order.length > 1 && (titlePhrase || standsAs(order, inBody))
-    // The length is only known when every word has been read.
+    const located = words.locate(body, guess)
+    const inTitle = words.positionsOf(words.locate(title, guess))
+    const inBody = words.positionsOf(located)
+    // The order of the words only matters if a text contains all of them.
+    const order = hasAll(inTitle) || hasAll(inBody) ? words.order(rules) : []
+    const titlePhrase = occursAs(order, inTitle)
+    const isPhrase = order.length > 1 && (titlePhrase || occursAs(order, inBody))
+    // `locate` only finds words of the query, so the title is analysed again to count all of its words.
     const isTitle = titlePhrase && analyse(title, rules).length <= order.length
-    const standsSomewhere = (steps: readonly Step[]) => standsAs(steps, inTitle) || standsAs(steps, inBody)
+    const occursSomewhere = (steps: readonly Step[]) => occursAs(steps, inTitle) || occursAs(steps, inBody)
     const isExact =
       isTitle ||
       (isPhrase && order.length >= exactWordsMin) ||
-      (wanted.isAllQuoted && wanted.quoted.every(standsSomewhere))
-    const covered = wanted.groups.filter((_, i) => inTitle[i]!.length > 0 || inBody[i]!.length > 0)
+      (words.isAllQuoted && words.quoted.every(occursSomewhere))
+    const covered = words.groups.filter((_, i) => inTitle[i]!.length > 0 || inBody[i]!.length > 0)
     const coverage = weights.coverage * (covered.length / count)
     const proximity = weights.proximity * closeness(inBody)
-    const titled = weights.title * (inTitle.filter((places) => places.length > 0).length / count)
+    const titled = weights.title * (inTitle.filter((positions) => positions.length > 0).length / count)
     const phrase = weights.phrase * (isPhrase || isTitle ? 1 : 0)
     const sum = score + coverage + proximity + titled + phrase
     const scale = (isExact ? 1 - exactFrom : exactFrom) / total
@@ -92,26 +92,26 @@ export function rerankerOf(query: KeywordQuery, queryText: string, weights: Rera
   }
 }
 
-/** A word of the query and its distance from the first one. Stop words in between keep their positions. */
+/** A word of the query and its distance from the first word. Stop words in between count. */
 interface Step {
   readonly group: number
   readonly offset: number
 }
 
 /** The positions of each group of the query in a text, ascending. */
-type Places = readonly (readonly number[])[]
+type Positions = readonly (readonly number[])[]
 
-class WantedWords {
+class QueryWords {
   readonly groups: readonly TermGroup[]
   /** The phrases in quotes, word by word. */
   readonly quoted: readonly (readonly Step[])[]
   /**
-   * Whether the whole query is in quotes. A quote inside a longer query is only a part of it: ranking its matches first
-   * lowered nDCG@10.
+   * Whether the whole query is in quotes. A quote inside a longer query does not make an exact hit: ranking its matches
+   * first lowered nDCG@10.
    */
   readonly isAllQuoted: boolean
   readonly #text: string
-  readonly #wanted: WantedTerms
+  readonly #requested: RequestedTerms
   readonly #groupsOf = new Map<string, number[]>()
   readonly #orders = new Map<string | null, readonly Step[]>()
 
@@ -131,21 +131,21 @@ class WantedWords {
     this.quoted = quoted
     this.isAllQuoted = groups.length > 0 && quoted.flat().length === groups.length
     this.#text = text
-    this.#wanted = new WantedTerms(this.#groupsOf.keys())
+    this.#requested = new RequestedTerms(this.#groupsOf.keys())
   }
 
-  /** `isNoneOfParts`: whether the guess does not hold for parts of the text. */
-  locate(text: string, { language, isNoneOfParts }: Guess): LocatedField {
-    return locateTerms(text, language, this.#wanted, isNoneOfParts ? () => null : guessLanguage)
+  /** If `noPartIsClear`, no part of the text has a clear language, so none is guessed. */
+  locate(text: string, { language, noPartIsClear }: Guess): LocatedField {
+    return locateTerms(text, language, this.#requested, noPartIsClear ? () => null : guessLanguage)
   }
 
-  places(field: LocatedField): Places {
-    const places: number[][] = this.groups.map(() => [])
+  positionsOf(field: LocatedField): Positions {
+    const positions: number[][] = this.groups.map(() => [])
     this.#each(field, (group, position) => {
-      const known = places[group]!
+      const known = positions[group]!
       if (known.at(-1) !== position) known.push(position)
     })
-    return places
+    return positions
   }
 
   /** The word order of the query as analysed for a language; empty if one of its words has no term in it. */
@@ -163,43 +163,46 @@ class WantedWords {
     return order
   }
 
-  #each({ terms, positions }: AnalysedField, see: (group: number, position: number) => void): void {
+  #each({ terms, positions }: AnalysedField, visit: (group: number, position: number) => void): void {
     for (let i = 0; i < terms.length; i++) {
       const groups = this.#groupsOf.get(terms[i]!)
-      if (groups !== undefined) for (const group of groups) see(group, positions[i]!)
+      if (groups !== undefined) for (const group of groups) visit(group, positions[i]!)
     }
   }
 }
 
-const hasAll = (places: Places): boolean => places.every((positions) => positions.length > 0)
+const hasAll = (positions: Positions): boolean => positions.every((ofGroup) => ofGroup.length > 0)
 
 /** Whether the words occur somewhere at exactly these distances. */
-function standsAs(order: readonly Step[], places: Places): boolean {
+function occursAs(order: readonly Step[], positions: Positions): boolean {
   const [first, ...rest] = order
   if (first === undefined) return false
-  return places[first.group]!.some((start) =>
-    rest.every(({ group, offset }) => places[group]!.includes(start + offset)),
+  return positions[first.group]!.some((start) =>
+    rest.every(({ group, offset }) => positions[group]!.includes(start + offset)),
   )
 }
 
-/** 1 if all words of the query are adjacent, falling towards 0 as they are spread or missing; 0 for one word. */
-function closeness(places: Places): number {
-  const present = places.filter((positions) => positions.length > 0).length
+/**
+ * 1 if all words of the query are adjacent. Falls towards 0 as they are further apart or missing; 0 for a single word.
+ * Finds the shortest window that contains every word of the query in the text.
+ */
+function closeness(positions: Positions): number {
+  const present = positions.filter((ofGroup) => ofGroup.length > 0).length
   if (present < 2) return 0
-  const marks = places
-    .flatMap((positions, group) => positions.map((position) => ({ position, group })))
+  const occurrences = positions
+    .flatMap((ofGroup, group) => ofGroup.map((position) => ({ position, group })))
     .sort((a, b) => a.position - b.position)
-  const count = new Array<number>(places.length).fill(0)
+  const count = new Array<number>(positions.length).fill(0)
   let inside = 0
   let from = 0
   let shortest = Number.POSITIVE_INFINITY
-  for (const { position, group } of marks) {
+  for (const { position, group } of occurrences) {
     if (count[group]!++ === 0) inside++
     while (inside === present) {
-      shortest = Math.min(shortest, position - marks[from]!.position + 1)
-      if (--count[marks[from]!.group]! === 0) inside--
+      shortest = Math.min(shortest, position - occurrences[from]!.position + 1)
+      if (--count[occurrences[from]!.group]! === 0) inside--
       from++
     }
   }
-  return (present / places.length) * Math.min(1, present / shortest)
+  return (present / positions.length) * Math.min(1, present / shortest)
 }

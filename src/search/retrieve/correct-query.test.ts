@@ -43,37 +43,37 @@ async function searchFields(
 }
 
 suite('typing errors', () => {
-  test('what was meant is found in all its forms', async () => {
+  test('the corrected word is found in all its forms', async () => {
     const texts = { noun: 'a restoration', verb: 'restored at last', other: 'a station' }
     const { found, corrections } = await search(texts, 'Restoraton', 'auto')
     assert.deepEqual(found.sort(), ['noun', 'verb'])
     assert.deepEqual(corrections, ['Restoraton restoration'])
   })
 
-  test('one error from 4 letters on, two from 8; words with digits, short, quoted and forbidden ones are left alone', async () => {
+  test('one error from 4 letters on, two from 8; not in words with digits, and not in short, quoted or excluded words', async () => {
     const texts = { words: 'tide harbour lighthouse b747 sea' }
-    const meant = async (text: string) => (await search(texts, text, 'always')).corrections
-    assert.deepEqual(await meant('tdie'), ['tdie tide'])
-    assert.deepEqual(await meant('tdei'), [])
-    assert.deepEqual(await meant('hrbour'), ['hrbour harbour'])
-    assert.deepEqual(await meant('hrbou'), [])
-    assert.deepEqual(await meant('loghthoose'), ['loghthoose lighthouse'])
-    assert.deepEqual(await meant('xighthouse'), ['xighthouse lighthouse'])
-    assert.deepEqual(await meant('lihgthosue'), ['lihgthosue lighthouse'])
-    assert.deepEqual(await meant('loghtxosee'), [])
-    assert.deepEqual(await meant('b744 see "tdie" tide -hrbour'), [])
+    const correctionsOf = async (text: string) => (await search(texts, text, 'always')).corrections
+    assert.deepEqual(await correctionsOf('tdie'), ['tdie tide'])
+    assert.deepEqual(await correctionsOf('tdei'), [])
+    assert.deepEqual(await correctionsOf('hrbour'), ['hrbour harbour'])
+    assert.deepEqual(await correctionsOf('hrbou'), [])
+    assert.deepEqual(await correctionsOf('loghthoose'), ['loghthoose lighthouse'])
+    assert.deepEqual(await correctionsOf('xighthouse'), ['xighthouse lighthouse'])
+    assert.deepEqual(await correctionsOf('lihgthosue'), ['lihgthosue lighthouse'])
+    assert.deepEqual(await correctionsOf('loghtxosee'), [])
+    assert.deepEqual(await correctionsOf('b744 see "tdie" tide -hrbour'), [])
     // An excluded word finds nothing, so it is not corrected.
-    assert.deepEqual(await meant('tdie -tide'), [])
+    assert.deepEqual(await correctionsOf('tdie -tide'), [])
   })
 
-  test('what is found by its first letters alone, in a language without stems, is corrected by `auto` too', async () => {
+  test('`auto` also corrects a word that is only found as a prefix, in a language without stems', async () => {
     const texts = { meant: 'mashua kisiwani', other: 'kisiwamoja' }
     const { found, corrections } = await search(texts, 'kisiwanai', 'auto', 'sw')
     assert.deepEqual([found.sort(), corrections], [['meant', 'other'], ['kisiwanai kisiwani']])
     assert.deepEqual((await search(texts, 'kisiwani', 'auto', 'sw')).corrections, [])
   })
 
-  test('`auto` leaves alone what is found, `always` does not; what is there as typed comes first', async () => {
+  test('`auto` keeps words that are found, `always` corrects them too; matches as typed rank first', async () => {
     const sea = Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`sea${i}`, 'the sea']))
     const texts = {
       rare: 'harbour, and a good deal more of other words, none of which is asked for here at all',
@@ -87,12 +87,12 @@ suite('typing errors', () => {
     assert.deepEqual((await search(long, 'harbour', 'always')).found, ['rare', 'near'])
   })
 
-  test('another form of a word that is found is no correction', async () => {
+  test('another form of a found word is not a correction', async () => {
     const { corrections } = await search({ one: 'lighthouse', more: 'lighthouses' }, 'lighthouse', 'always')
     assert.deepEqual(corrections, [])
   })
 
-  test('a word that shares a stem in one language is corrected where it stands in another', async () => {
+  test('a word that shares a stem in one language is corrected in texts of another', async () => {
     const texts = { game: ['a tournament', 'en'], turn: ['elle tourne', 'fr'], turned: ['il a tourné', 'fr'] } as const
     const fields = Object.entries(texts).map(([name, [body, language]]) => [name, analyse(body, language)] as const)
     const ask = (text: string) => searchFields(fields, text, parseQuery(text, null), 'always')
@@ -102,7 +102,7 @@ suite('typing errors', () => {
     assert.deepEqual((await ask('tournement -tournament')).corrections, [])
   })
 
-  test('in whatever languages texts are, corrections are the similar words of those that the query neither finds nor excludes', async () => {
+  test('corrections are the similar words of texts that the query neither finds nor excludes, in any languages', async () => {
     const words =
       'tournament tournaments tourne tourner tournent tournement nation national nationale nacional nations '
         .concat('restaurant restaurants restaurer station stations statione kisiwa kisiwani kisiwanini')
@@ -149,7 +149,7 @@ suite('typing errors', () => {
     )
   })
 
-  test('corrected words side by side count as neighbours do', async () => {
+  test('adjacent corrected words count as adjacent words of the query', async () => {
     const texts = { apart: 'power of the moon, and tidal', together: 'the moon and tidal power' }
     assert.deepEqual((await search(texts, 'tidla power moon', 'auto')).found, ['together', 'apart'])
   })

@@ -1,27 +1,21 @@
 import type { Scope } from '../../access/scope.ts'
+import type { Conditions } from '../../document/field-types.ts'
 import { queryWordReader } from '../../text/query-words.ts'
-import type { Clause, KeywordQuery, LooseMatch, TermGroup, WordClause } from '../../text/types.ts'
+import type { Clause, KeywordQuery, TermExpansion, TermGroup, WordClause } from '../../text/types.ts'
 import { isMarkedWord, isPrefixTerm, WORD_MARK } from '../../text/word-terms.ts'
 import { searchLimits as limits } from '../limits.ts'
 import type { TypoMode } from '../parse/search-request.ts'
-import type {
-  CatalogConditions,
-  QueriedIndex,
-  SearchFilters,
-  SimilarWords,
-  TimedOut,
-  Unavailable,
-} from '../search-index.ts'
+import type { QueriedIndex, SearchFilters, SimilarWords, TimedOut, Unavailable } from '../search-index.ts'
 
 /**
- * Typing errors are corrected by searching for similar words too, among the words of the texts that the request may
- * see. The typed word stays in the query. A similar word counts less the more errors it is away. If the typed word
- * itself is found, a similar one counts so little that it ranks after it in any text: a word that occurs once in the
- * body of a text 53 times as long as the average has a fiftieth of its maximal score.
+ * Corrects typing errors by also searching for similar words in the texts that the request may read. The typed word
+ * stays in the query. A similar word counts less the more edits it is away. If the typed word itself is found, a
+ * similar word counts so little that its matches rank after those of the typed word in nearly any text: only in a text
+ * more than 53 times as long as the average does a single occurrence score less than a fiftieth of the maximum.
  */
-const factorUnlessFound = 0.5
-const factorWhereFound = 0.02
-/** The neighbours of a corrected word are compared with at most so many of its corrections. */
+const factorIfNotFound = 0.5
+const factorIfFound = 0.02
+/** The most corrections of a word that the boosts for adjacent words include. */
 const correctionsInPairsMax = 3
 
 export interface Correction {
@@ -41,7 +35,7 @@ interface Correcting {
   readonly typo: Exclude<TypoMode, 'off'>
   readonly scope: Scope
   readonly filters: SearchFilters
-  readonly conditions?: CatalogConditions
+  readonly conditions?: Conditions
   readonly timeoutMs: number
 }
 
@@ -52,18 +46,18 @@ export async function correctQuery(
   query: KeywordQuery,
   { text, typo, ...within }: Correcting,
 ): Promise<CorrectedQuery | TimedOut | Unavailable> {
-  const asked = query.clauses.filter(isCorrectable)
-  if (asked.length === 0) return { outcome: 'corrected', query, corrections: [] }
-  const words = asked.map(({ correctable, group, loose = [] }) => ({
-    word: correctable,
-    // A match by prefix alone does not show that the word is spelled correctly.
+  const correctable = query.clauses.filter(isCorrectable)
+  if (correctable.length === 0) return { outcome: 'corrected', query, corrections: [] }
+  const words = correctable.map(({ correctable: word, group, expansions = [] }) => ({
+    word,
+    // A match by prefix alone does not mean that the word is spelled correctly.
     group: group.filter((term) => !isPrefixTerm(term)),
-    isPrefix: loose.some((match) => 'beginning' in match),
-    editsMax: editsMaxOf(correctable),
+    isPrefix: expansions.some((match) => 'prefix' in match),
+    editsMax: editsMaxOf(word),
     unlessFound: typo === 'auto',
   }))
-  // Similar words are recognised by their terms in the texts, not by letters: forms of a word in one language are not
-  // forms in another.
+  // The index compares terms, not letters, because two words can be forms of one word in one language but not in
+  // another.
   const excluded = query.clauses.flatMap((one) => (one.type === 'word' && one.kind === 'mustNot' ? one.group : []))
   const outcome = await index.similarWords({ words, excluded, ...within, limit: limits.correctionsMax })
   if (outcome.outcome !== 'found') return outcome
@@ -72,9 +66,9 @@ export async function correctQuery(
   const termsOf = (word: string): TermGroup => [
     ...new Set([...read(word).flatMap(({ strictGroup }) => strictGroup), word, WORD_MARK + word]),
   ]
-  const corrected = asked.map((clause, i) => correct(clause, outcome.words[i]!, termsOf))
-  const corrections = corrected.flatMap(({ clause, words: meant }) =>
-    meant.map(({ word }) => ({ from: clause.typed ?? clause.correctable, to: word })),
+  const corrected = correctable.map((clause, i) => correct(clause, outcome.words[i]!, termsOf))
+  const corrections = corrected.flatMap(({ clause, words: similar }) =>
+    similar.map(({ word }) => ({ from: clause.typed ?? clause.correctable, to: word })),
   )
   return { outcome: 'corrected', query: withCorrections(query, corrected), corrections }
 }
@@ -92,20 +86,20 @@ function isCorrectable(clause: Clause): clause is Correctable {
 
 interface CorrectedClause {
   readonly clause: Correctable
-  readonly words: readonly { readonly word: string; readonly match: LooseMatch & { readonly terms: TermGroup } }[]
+  readonly words: readonly { readonly word: string; readonly match: TermExpansion & { readonly terms: TermGroup } }[]
 }
 
 function correct(clause: Correctable, { isFound, similar }: SimilarWords, termsOf: (word: string) => TermGroup) {
-  const factor = isFound ? factorWhereFound : factorUnlessFound
+  const factor = isFound ? factorIfFound : factorIfNotFound
   const words = similar.map(({ word, edits }) => ({ word, match: { terms: termsOf(word), factor: factor / edits } }))
   return { clause, words }
 }
 
 function withCorrections({ clauses, boosts }: KeywordQuery, corrected: readonly CorrectedClause[]): KeywordQuery {
-  const matchesOf = new Map<Clause, readonly LooseMatch[]>(
+  const matchesOf = new Map<Clause, readonly TermExpansion[]>(
     corrected.map(({ clause, words }) => [clause, words.map(({ match }) => match)]),
   )
-  const meantFor = new Map(
+  const correctionsOf = new Map(
     corrected.map(({ clause, words }) => [
       keyOf(clause.group.filter((term) => !isPrefixTerm(term))),
       words.slice(0, correctionsInPairsMax).flatMap(({ match }) => match.terms.filter((term) => !isMarkedWord(term))),
@@ -116,12 +110,12 @@ function withCorrections({ clauses, boosts }: KeywordQuery, corrected: readonly 
       const matches = matchesOf.get(clause) ?? []
       return clause.type === 'phrase' || matches.length === 0
         ? clause
-        : { ...clause, loose: [...(clause.loose ?? []), ...matches] }
+        : { ...clause, expansions: [...(clause.expansions ?? []), ...matches] }
     }),
     boosts: boosts.map((boost) =>
       boost.type === 'word'
         ? boost
-        : { ...boost, groups: boost.groups.map((group) => [...group, ...(meantFor.get(keyOf(group)) ?? [])]) },
+        : { ...boost, groups: boost.groups.map((group) => [...group, ...(correctionsOf.get(keyOf(group)) ?? [])]) },
     ),
   }
 }

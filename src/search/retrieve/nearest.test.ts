@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { usualCosines } from '../../embedding/embedder.ts'
+import { defaultCosines } from '../../embedding/embedder.ts'
 import type { SearchIndex } from '../../indexing/fed-index.ts'
 import { noFilters, type ScoreRequest, type VectorRequest } from '../search-index.ts'
 import { findNearest, meanOf, nearQueries, type QueryVector } from './nearest.ts'
@@ -8,7 +8,7 @@ import { findNearest, meanOf, nearQueries, type QueryVector } from './nearest.ts
 const high = { unrelated: 0.72, related: 0.92 }
 const vector = Float32Array.of(1)
 const main: QueryVector = { profileId: 'main', vector, cosines: high, languages: null, isStandIn: false }
-const english: QueryVector = { profileId: 'en', vector, cosines: usualCosines, languages: ['en'], isStandIn: false }
+const english: QueryVector = { profileId: 'en', vector, cosines: defaultCosines, languages: ['en'], isStandIn: false }
 const before: QueryVector = { ...english, profileId: 'before', languages: null, isStandIn: true }
 const search = { scope: { entries: [] }, filters: noFilters, timeoutMs: 1000 }
 
@@ -65,11 +65,11 @@ suite('the nearest documents by several profiles', () => {
     { id: 'e', language: 'en', near: { before: 0.7 } },
   ]
 
-  test('one profile is what the index says', async () => {
+  test('with one profile, returns the result of the index', async () => {
     assert.deepEqual(await found(given, [main]), ['b 0.860 b-main', 'c 0.850 c-main', 'a 0.820 a-main'])
   })
 
-  test('of one profile no more than is enough, whatever else the index tells', async () => {
+  test('with one profile, removes hits beyond `enough`', async () => {
     const enough = async (chunks: number, documents: number) => {
       const page = await findNearest(indexOver(given), [main], search, { topK: 10, enough: { chunks, documents } })
       return page.outcome === 'found' ? page.hits.map(({ documentId }) => documentId) : null
@@ -79,7 +79,7 @@ suite('the nearest documents by several profiles', () => {
     assert.deepEqual(await enough(1, 9), ['b', 'c', 'a'])
   })
 
-  test('the mean, in terms of the first profile; documents in other languages have the first alone', async () => {
+  test('the score is the mean on the scale of the first profile, which alone scores documents in other languages', async () => {
     assert.deepEqual(await found(given, [main, english]), [
       'a 0.870 a-main',
       'c 0.850 c-main',
@@ -88,7 +88,7 @@ suite('the nearest documents by several profiles', () => {
     ])
   })
 
-  test('a score does not depend on who found the document', async () => {
+  test('a score does not depend on which profile found the document', async () => {
     const all = new Set(await found(given, [main, english]))
     for (const topK of [1, 2, 3]) {
       for (const one of await found(given, [main, english], topK)) assert.ok(all.has(one), one)
@@ -104,7 +104,7 @@ suite('the nearest documents by several profiles', () => {
     }
   })
 
-  test('the profile before counts only where the others have no vector', async () => {
+  test('a stand-in profile only counts for documents without another vector', async () => {
     assert.deepEqual(await found(given, [main, before]), [
       'e 0.870 e-before',
       'b 0.860 b-main',
@@ -113,12 +113,12 @@ suite('the nearest documents by several profiles', () => {
     ])
   })
 
-  test("the request's own languages are not widened", async () => {
+  test('a profile does not widen the languages of the request', async () => {
     const filters = { ...noFilters, languages: ['zh'] }
     assert.deepEqual(await found(given, [main, english], 10, filters), ['c 0.850 c-main'])
   })
 
-  test('what fails of one fails the whole', async () => {
+  test('fails if one of its requests fails', async () => {
     const index = { ...indexOver(given), score: async () => ({ outcome: 'timed_out' }) } as unknown as SearchIndex
     assert.deepEqual(await findNearest(index, [main, english], search, { topK: 10 }), { outcome: 'timed_out' })
   })

@@ -19,9 +19,9 @@ export interface QueryVector {
   readonly profileId: string
   readonly vector: Float32Array
   readonly cosines: CosineShape
-  /** It is compared only with documents in these languages; null for all. */
+  /** Compared only with documents in these languages; null for all. */
   readonly languages: readonly string[] | null
-  /** It counts only for documents without any other vector: its profile is being replaced. */
+  /** Used only for documents without any other vector, because its profile is being replaced. */
   readonly isStandIn: boolean
 }
 
@@ -32,46 +32,47 @@ export interface Nearness {
   readonly part: number
 }
 
-/** A cosine; if several profiles were searched, their mean, with the cosine of each. */
+/** A cosine. If several profiles were searched, the mean of their cosines, with each of them in `nearness`. */
 export interface Near {
   readonly score: number
   readonly nearness?: readonly Nearness[]
 }
 export type NearChunk = ChunkScore & Near
-export type NearHit = DocumentHit & NearChunk & { readonly isFurther?: boolean }
+export type NearHit = DocumentHit & NearChunk & { readonly isExtra?: boolean }
 
 export type NearPage = Omit<VectorPage, 'hits'> & { readonly hits: readonly NearHit[] }
 export type NearestOutcome = NearPage | TimedOut | Unavailable
 
-export interface NearestWanted extends Pick<VectorRequest, 'topK' | 'enough'> {
-  /** The candidates of a usual page; farther ones are marked. */
+export interface NearestLimits extends Pick<VectorRequest, 'topK' | 'enough'> {
+  /** The candidates of a normal page. Farther ones are marked as extra. */
   readonly first?: EnoughNear | undefined
 }
-type Search = Omit<VectorRequest, 'profileId' | 'vector' | keyof NearestWanted>
+type Search = Omit<VectorRequest, 'profileId' | 'vector' | keyof NearestLimits>
 
 /** The queries for the index: each model is used for documents in the languages that it knows. */
 export const nearQueries = (vectors: readonly QueryVector[], filters: SearchFilters): readonly NearQuery[] =>
   vectors.map(({ profileId, vector, languages }) => ({ profileId, vector, filters: narrowed(filters, languages) }))
 
 /**
- * The nearest documents by all vectors of the query together. The score of a document is the mean of its cosines, with
- * those of other profiles converted to the scale of the first. A document that one profile did not find is scored by it
- * afterwards, so a score does not depend on which profile found it. `vectorsPending` belongs to the first profile.
+ * Finds the nearest documents by all vectors of the query. The score of a document is the mean of its cosines; those of
+ * other profiles are converted to the scale of the first. If a profile did not find a document, it scores it
+ * afterwards, so a score does not depend on which profile found the document. `vectorsPending` is that of the first
+ * profile.
  */
 export async function findNearest(
   index: QueriedIndex,
   vectors: readonly QueryVector[],
   search: Search,
-  wanted: NearestWanted,
+  nearestLimits: NearestLimits,
 ): Promise<NearestOutcome> {
   const untilMs = Date.now() + search.timeoutMs
-  const { first: within, ...asked } = wanted
+  const { first: firstNear, ...limits } = nearestLimits
   const pages = await Promise.all(
     nearQueries(vectors, search.filters).map(async (query) => {
-      const page = await nearestBy(index, { ...search, ...asked, ...query })
-      if (page.outcome !== 'found' || wanted.enough === undefined) return page
-      const hits = upTo(wanted.enough, page.hits)
-      return { ...page, hits: within === undefined ? hits : marked(within, hits) }
+      const page = await nearestBy(index, { ...search, ...limits, ...query })
+      if (page.outcome !== 'found' || limits.enough === undefined) return page
+      const hits = upTo(limits.enough, page.hits)
+      return { ...page, hits: firstNear === undefined ? hits : marked(firstNear, hits) }
     }),
   )
   const [first, ...others] = pages
@@ -85,11 +86,11 @@ export async function findNearest(
       hits.set(hit.documentId, known)
     }
   }
-  const isLacking = (known: readonly (NearHit | undefined)[]) => vectors.some((_, i) => known[i] === undefined)
-  const lacking = [...hits].flatMap(([documentId, known]) => (isLacking(known) ? documentId : []))
+  const isIncomplete = (known: readonly (NearHit | undefined)[]) => vectors.some((_, i) => known[i] === undefined)
+  const incomplete = [...hits].flatMap(([documentId, known]) => (isIncomplete(known) ? documentId : []))
   const timeoutMs = Math.max(1, untilMs - Date.now())
   const near = nearQueries(vectors, search.filters)
-  const scored = await scoresOf(index, { ...search, timeoutMs, documentIds: lacking, query: null, vectors: near })
+  const scored = await scoresOf(index, { ...search, timeoutMs, documentIds: incomplete, query: null, vectors: near })
   if (scored.outcome !== 'found') return scored
   const scores = new Map(scored.scores.map((one) => [one.documentId, one.vectors]))
   const merged = [...hits].flatMap(([documentId, known]): NearHit | [] => {
@@ -101,17 +102,14 @@ export async function findNearest(
     if (best === null) return []
     const shown = known.find((hit) => hit?.chunkId === best.chunkId) ?? known.find((hit) => hit)!
     const otherChunks = shown.otherChunks.filter(({ chunkId }) => chunkId !== best.chunkId)
-    const isFurther = known.every((hit) => hit === undefined || hit.isFurther === true)
-    return { ...shown, ...best, documentId, otherChunks, isFurther }
+    const isExtra = known.every((hit) => hit === undefined || hit.isExtra === true)
+    return { ...shown, ...best, documentId, otherChunks, isExtra }
   })
   merged.sort((a, b) => b.score - a.score || (a.documentId < b.documentId ? -1 : 1))
   return { ...first, hits: merged }
 }
 
-/**
- * Asks for few chunks first: they usually come from enough documents, and the search threads need a fifth less time for
- * half as many.
- */
+/** Requests few chunks first, because they usually come from enough documents. Requests the maximum if they do not. */
 async function nearestBy(index: QueriedIndex, request: VectorRequest): ReturnType<QueriedIndex['vector']> {
   const { enough, topK } = request
   if (enough === undefined || enough.chunks === 0 || enough.chunks >= topK) return index.vector(request)
@@ -126,8 +124,8 @@ export const chunksOf = (hits: readonly DocumentHit[]): number =>
   hits.reduce((sum, { otherChunks }) => sum + 1 + otherChunks.length, 0)
 
 /**
- * Removes hits that the index was free to leave out but returned. Among equally near chunks, those of documents with lower
- * ids come first.
+ * Removes hits that the index could have left out. Among equally near chunks, those of documents with lower ids come
+ * first.
  */
 function upTo({ chunks, documents }: EnoughNear, hits: readonly DocumentHit[]): readonly DocumentHit[] {
   const nearest = hits
@@ -141,9 +139,9 @@ function upTo({ chunks, documents }: EnoughNear, hits: readonly DocumentHit[]): 
   return Array.from(kept, ([hit, count]) => ({ ...hit, otherChunks: hit.otherChunks.slice(0, count - 1) }))
 }
 
-function marked(within: EnoughNear, hits: readonly DocumentHit[]): readonly NearHit[] {
-  const near = new Set(upTo(within, hits).map(({ documentId }) => documentId))
-  return hits.map((hit) => (near.has(hit.documentId) ? hit : { ...hit, isFurther: true }))
+function marked(first: EnoughNear, hits: readonly DocumentHit[]): readonly NearHit[] {
+  const near = new Set(upTo(first, hits).map(({ documentId }) => documentId))
+  return hits.map((hit) => (near.has(hit.documentId) ? hit : { ...hit, isExtra: true }))
 }
 
 /** Skips the index if there are no documents to score. */
@@ -154,13 +152,13 @@ export async function scoresOf(index: QueriedIndex, request: ScoreRequest): Prom
 /** The mean of a document's cosines, with the chunk of the first profile that counts. */
 export function meanOf(vectors: readonly QueryVector[], chunks: readonly (ChunkScore | null)[]): NearChunk | null {
   const [main] = vectors
-  const of = (isStandIn: boolean) =>
+  const chunksBy = (isStandIn: boolean) =>
     vectors.flatMap((vector, i) => {
       const chunk = chunks[i] ?? null
       return chunk === null || vector.isStandIn !== isStandIn ? [] : { vector, chunk }
     })
-  const lasting = of(false)
-  const counted = lasting.length > 0 ? lasting : of(true)
+  const lasting = chunksBy(false)
+  const counted = lasting.length > 0 ? lasting : chunksBy(true)
   const [first] = counted
   if (first === undefined || main === undefined) return null
   const nearness = counted.map(({ vector: { profileId, cosines: shape }, chunk: { score: cosine } }): Nearness => {

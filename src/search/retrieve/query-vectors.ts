@@ -30,16 +30,16 @@ export interface OtherEmbedder {
 type UsedEmbedder = OtherEmbedder | { readonly embedder: Embedder; readonly role: 'default' }
 
 export interface QueryVectors {
-  /** Empty if no vector is needed or none could be made. */
+  /** Empty if no vector is needed or none could be computed. */
   readonly found: readonly QueryVector[]
-  /** Why one or more vectors could not be made. */
+  /** The error if a vector could not be computed; otherwise null. */
   readonly failed: Error | null
 }
 
 /**
- * The vectors of the query: of the default profile, of other profiles whose model may know the language of the query,
- * and of all stand-ins, which answered such queries before. A vector of the caller belongs to the default profile.
- * `until` is in terms of `Date.now()`.
+ * The vectors of the query: from the default profile, from other profiles whose model may know the language of the
+ * query, and from all stand-ins. A vector that the caller sends belongs to the default profile. `until` is a deadline
+ * in terms of `Date.now()`.
  */
 export async function queryVectors(
   embedders: QueryEmbedders,
@@ -49,13 +49,13 @@ export async function queryVectors(
   until: number,
   time: SearchTime,
 ): Promise<QueryVectors> {
-  // Vectors are made from bodies: a caller who may read no body finds nothing by vector, and does not wait for it.
-  const isOfUse = request.mode !== 'keyword' && scope.entries.some(({ fields }) => fields.includes('body'))
-  if (!isOfUse) return { found: [], failed: null }
-  return time.spend('embedding', () => madeVectors(embedders, request, caller, until))
+  // Vectors are computed from bodies, so a caller who may not read any body cannot find anything by vector.
+  const isUseful = request.mode !== 'keyword' && scope.entries.some(({ fields }) => fields.includes('body'))
+  if (!isUseful) return { found: [], failed: null }
+  return time.spend('embedding', () => computeVectors(embedders, request, caller, until))
 }
 
-async function madeVectors(
+async function computeVectors(
   { embedder, others, cache }: QueryEmbedders,
   request: SearchRequest,
   caller: Caller,
@@ -63,28 +63,28 @@ async function madeVectors(
 ): Promise<QueryVectors> {
   const main: UsedEmbedder = { embedder, role: 'default' }
   if (request.queryVector !== null) {
-    // No vector has been made yet: there is nothing to compare with, which is an outage and not an empty result.
+    // No vector has been computed yet, so there is nothing to compare with. This is an outage, not an empty result.
     if (embedder.dimensions === null) {
       return { found: [], failed: new UnavailableError('the dimensions are not known yet') }
     }
-    // Only the direction counts. The vector is scaled first, because 32 bits do not hold every finite number.
+    // Only the direction counts. The vector is scaled first, because a 32-bit float cannot hold every finite number.
     const largest = request.queryVector.reduce((most, value) => Math.max(most, Math.abs(value)), 0)
     const vector = new Float32Array(request.queryVector.map((value) => value / largest))
     return { found: [queryVector(main, vector)], failed: null }
   }
   const isUsed = ({ embedder, role }: OtherEmbedder) => role === 'stand_in' || mayKnow(embedder, request.languages)
-  const asked: readonly UsedEmbedder[] = [main, ...others().filter(isUsed)]
-  const given = await Promise.all(asked.map((one) => embedded(one.embedder, cache, request.text, caller, until)))
+  const used: readonly UsedEmbedder[] = [main, ...others().filter(isUsed)]
+  const outcomes = await Promise.all(used.map((one) => embedded(one.embedder, cache, request.text, caller, until)))
   return {
-    found: asked.flatMap((one, i) => {
-      const vector = given[i]
+    found: used.flatMap((one, i) => {
+      const vector = outcomes[i]
       return vector instanceof Float32Array ? queryVector(one, vector) : []
     }),
-    failed: given.find((one) => one instanceof Error) ?? null,
+    failed: outcomes.find((one) => one instanceof Error) ?? null,
   }
 }
 
-/** The vector, or why there is none. */
+/** Returns the error if the embedder is unavailable or late. */
 async function embedded(
   embedder: Embedder,
   cache: QueryCache,
@@ -103,7 +103,7 @@ async function embedded(
   }
 }
 
-/** The vectors of the default profile cover all texts, and so did those of a stand-in when it was the default. */
+/** The default profile has vectors of texts in all languages. So has a stand-in, which was the default before. */
 const queryVector = ({ embedder, role }: UsedEmbedder, vector: Float32Array): QueryVector => ({
   profileId: embedder.profileId,
   vector,

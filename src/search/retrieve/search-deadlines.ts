@@ -4,10 +4,10 @@ import type { Mode } from '../parse/search-request.ts'
 /**
  * The deadlines of a search for embedding and index, in terms of `Date.now()`. Waiting for a slot counts.
  *
- *   vectors    5 s from the start: embedding the query and finding the nearest chunks
- *   words      3 s from when the keyword branch can start: at once, or when the query has its vector or will not get one
- *   scores     3 s from the end of both branches: scoring the documents that one branch lacks
- *   all of it  3 s in keyword mode, 8 s in the others, where keywords may replace vectors that did not come
+ *   vectors    5 s from the start, for embedding the query and finding the nearest chunks
+ *   words      3 s from the start of the keyword branch, which starts when the query is embedded or embedding has failed
+ *   scores     3 s from the end of both branches, for scoring the documents that one branch did not find
+ *   in total   3 s in keyword mode; 8 s in the others, where a keyword search may replace a failed vector search
  */
 export class SearchDeadlines {
   readonly vectors: number

@@ -2,15 +2,15 @@ import { hash } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import type { IndexBatch, IndexChange } from '../../indexing/fed-index.ts'
 import { changesOf } from '../../indexing/read-packed.ts'
-import { type Cluster, ClusterTrouble } from './cluster.ts'
+import { type Cluster, ClusterError } from './cluster.ts'
 import type { Profiles } from './profiles.ts'
 import { changeDocument, type StoredDocument } from './stored-document.ts'
 
 /**
- * Applies a batch: reads the documents that it changes, changes them here, and writes them whole; then writes the
- * position. A process that is killed in between applies the same batch again with the same result. Two writers cannot
- * undo each other: every write names the revision that was read, and a document that a later batch has changed is left
- * as it is.
+ * Applies a batch: reads the documents that it changes, changes them in this process, and writes them as a whole; then
+ * writes the position. A process that is killed in between applies the same batch again with the same result. Two
+ * writers cannot undo each other's changes: writes use optimistic concurrency (`if_seq_no`), and a document that a
+ * later batch has changed is not changed again.
  */
 export async function applyBatch(
   cluster: Cluster,
@@ -20,8 +20,11 @@ export async function applyBatch(
 ): Promise<void> {
   const changes = changesOf(given)
   const ids = [...new Set(changes.map(({ documentId }) => documentId))]
-  const [fed, ...read] = (await readAll(cluster, alias, [positionId, ...ids.map(storedId)])) as [Read, ...Read[]]
-  if (position !== null && position <= positionIn(fed)) return
+  const [positionRead, ...read] = (await readAll(cluster, alias, [positionId, ...ids.map(storedId)])) as [
+    Read,
+    ...Read[],
+  ]
+  if (position !== null && position <= positionIn(positionRead)) return
   const dimensions = changes.some(bringsVectors) ? await profiles.writable() : noDimensions
   const documents = new Map(ids.map((id, i) => [id, { read: read[i]!, now: read[i]!._source ?? null }]))
   for (const change of changes) {
@@ -39,13 +42,14 @@ export async function applyBatch(
     ),
   )
   // The position is read by its id and never searched.
-  if (position !== null) await writeAll(cluster, alias, [{ read: fed, source: { ...fed._source, position } }], false)
+  if (position !== null)
+    await writeAll(cluster, alias, [{ read: positionRead, source: { ...positionRead._source, position } }], false)
 }
 
-/** Records the position of the index, and that data retired up to there has left no trace. */
+/** Records that no trace is left of data that was retired up to a position. */
 export async function writePurged(cluster: Cluster, alias: string, purgedThrough: number): Promise<void> {
-  const [fed] = await readAll(cluster, alias, [positionId])
-  await writeAll(cluster, alias, [{ read: fed!, source: { ...fed!._source, purgedThrough } }], false)
+  const [read] = await readAll(cluster, alias, [positionId])
+  await writeAll(cluster, alias, [{ read: read!, source: { ...read!._source, purgedThrough } }], false)
 }
 
 const bringsVectors = (change: IndexChange): boolean =>
@@ -60,32 +64,31 @@ export async function readPosition(
   alias: string,
   timeoutMs: number,
 ): Promise<{ readonly position: number; readonly purgedThrough: number }> {
-  const [fed] = await readAll(cluster, alias, [positionId], timeoutMs)
-  const { purgedThrough = 0 } = (fed!._source ?? {}) as { purgedThrough?: number }
-  return { position: positionIn(fed!), purgedThrough }
+  const [read] = await readAll(cluster, alias, [positionId], timeoutMs)
+  const { purgedThrough = 0 } = (read!._source ?? {}) as { purgedThrough?: number }
+  return { position: positionIn(read!), purgedThrough }
 }
 
 const positionIn = ({ _source }: Read): number => (_source as { position?: number } | undefined)?.position ?? 0
 
 const positionId = 'position'
 /**
- * A hash, because it stays after the document is removed. Half of SHA-256 is enough to distinguish documents, and
- * cannot collide with the id of the position.
+ * A hash, because it stays after the document is deleted. Half of SHA-256 is enough to distinguish documents. The
+ * prefix `d` keeps it different from `positionId`.
  */
 const storedId = (documentId: string): string => `d${hash('sha256', documentId, 'base64url').slice(0, 22)}`
 
-/**
- * The write also refreshes the index: a batch of some megabytes takes seconds, regardless of other work of the cluster.
- */
+/** A write also refreshes the index. A batch of some megabytes takes seconds even if the cluster does nothing else. */
 const writeMs = 60_000
 /**
- * A shard whose node is lost soon has another primary, or has none for long: then the batch is refused, and fed again.
+ * If the node of a shard is lost, the shard soon has another primary, or has none for long. In the second case the
+ * batch is refused, and sent again later.
  */
 const primaryWait = '5s'
 /** The cluster accepts 100 MB in one request. */
 const bulkBytesMax = 8_000_000
-/** The bytes that are written before other work runs: a millisecond or two. */
-const breathBytes = 250_000
+/** After serialising this many bytes, which takes a millisecond or two, the event loop gets a turn. */
+const yieldBytes = 250_000
 
 interface Read {
   readonly _id: string
@@ -104,7 +107,7 @@ async function readAll(
     method: 'POST',
     path: `/${alias}/_mget`,
     body: { ids },
-    harmless: true,
+    idempotent: true,
     timeoutMs,
   })
   const failed = docs.find(({ error }) => error !== undefined)
@@ -120,16 +123,16 @@ interface Write {
 async function writeAll(cluster: Cluster, alias: string, writes: readonly Write[], refresh = true): Promise<void> {
   let lines: string[] = []
   let bytes = 0
-  let unbroken = 0
+  let sinceYield = 0
   const send = async (): Promise<void> => {
     if (lines.length === 0) return
     const { errors, items } = await cluster.call<BulkAnswer>({
       method: 'POST',
       path: `/${alias}/_bulk`,
-      // If the alias is gone, the cluster must not create an index of that name.
+      // If the alias no longer exists, the cluster must not create an index of that name.
       query: { refresh, require_alias: true, timeout: primaryWait },
       lines,
-      harmless: false,
+      idempotent: false,
       timeoutMs: writeMs,
     })
     lines = []
@@ -139,14 +142,14 @@ async function writeAll(cluster: Cluster, alias: string, writes: readonly Write[
   }
   for (const { read, source } of writes) {
     const { _id, _seq_no, _primary_term } = read
-    const seen = { if_seq_no: _seq_no, if_primary_term: _primary_term }
+    const expected = { if_seq_no: _seq_no, if_primary_term: _primary_term }
     const line = JSON.stringify(source)
-    lines.push(JSON.stringify(_seq_no === undefined ? { create: { _id } } : { index: { _id, ...seen } }), line)
+    lines.push(JSON.stringify(_seq_no === undefined ? { create: { _id } } : { index: { _id, ...expected } }), line)
     bytes += line.length
-    unbroken += line.length
+    sinceYield += line.length
     if (bytes > bulkBytesMax) await send()
-    if (unbroken < breathBytes) continue
-    unbroken = 0
+    if (sinceYield < yieldBytes) continue
+    sinceYield = 0
     await setImmediate()
   }
   await send()
@@ -160,8 +163,10 @@ interface BulkItem {
   readonly error?: { readonly type: string }
 }
 
-function refused(what: string, type: string): ClusterTrouble {
+function refused(what: string, type: string): ClusterError {
   const reason =
-    type === 'version_conflict_engine_exception' ? 'another process changed it meanwhile' : `OpenSearch says ${type}`
-  return new ClusterTrouble(`${what} the search index failed: ${reason}`, 503, type)
+    type === 'version_conflict_engine_exception'
+      ? 'another process changed the document at the same time'
+      : `OpenSearch answered ${type}`
+  return new ClusterError(`${what} the search index failed: ${reason}`, 503, type)
 }

@@ -9,42 +9,42 @@ beforeEach(() => {
 })
 afterEach(() => mock.restoreAll())
 
-const asked = <Node>(nodes: AvailableNodes<Node>, times: number) => Array.from({ length: times }, () => nodes.next())
+const chosen = <Node>(nodes: AvailableNodes<Node>, times: number) => Array.from({ length: times }, () => nodes.next())
 
-test('nodes are asked in turns, but for those that were lost; where all are, all of them', () => {
+test('nodes are used in round robin without lost ones, or with all of them if all are lost', () => {
   const nodes = new AvailableNodes(['a', 'b', 'c'], async () => true)
-  assert.deepEqual(asked(nodes, 4), ['a', 'b', 'c', 'a'])
-  nodes.lost('b')
-  assert.deepEqual(new Set(asked(nodes, 4)), new Set(['a', 'c']))
-  nodes.lost('a')
-  nodes.lost('c')
-  assert.deepEqual(new Set(asked(nodes, 3)), new Set(['a', 'b', 'c']))
-  nodes.found('a')
-  assert.deepEqual(asked(nodes, 2), ['a', 'a'])
+  assert.deepEqual(chosen(nodes, 4), ['a', 'b', 'c', 'a'])
+  nodes.markLost('b')
+  assert.deepEqual(new Set(chosen(nodes, 4)), new Set(['a', 'c']))
+  nodes.markLost('a')
+  nodes.markLost('c')
+  assert.deepEqual(new Set(chosen(nodes, 3)), new Set(['a', 'b', 'c']))
+  nodes.markAvailable('a')
+  assert.deepEqual(chosen(nodes, 2), ['a', 'a'])
 })
 
-test('a lost one is looked for after a minute, later each time, and once at a time', async () => {
-  let looks = 0
-  let isThere = false
+test('a lost node is pinged after a minute, then after doubled times, with one ping at a time', async () => {
+  let pings = 0
+  let isReachable = false
   const nodes = new AvailableNodes(['a', 'b'], async () => {
-    looks++
-    return isThere
+    pings++
+    return isReachable
   })
-  for (let calls = 0; calls < 5; calls++) nodes.lost('b')
+  for (let calls = 0; calls < 5; calls++) nodes.markLost('b')
   nowMs = 59_000
-  asked(nodes, 3)
-  assert.equal(looks, 0)
+  chosen(nodes, 3)
+  assert.equal(pings, 0)
   nowMs = 61_000
-  asked(nodes, 3)
-  assert.equal(looks, 1)
+  chosen(nodes, 3)
+  assert.equal(pings, 1)
   await new Promise(setImmediate)
   nowMs += 119_000
-  asked(nodes, 3)
-  assert.equal(looks, 1)
+  chosen(nodes, 3)
+  assert.equal(pings, 1)
   nowMs += 2000
-  isThere = true
-  assert.deepEqual(asked(nodes, 2), ['a', 'a'])
+  isReachable = true
+  assert.deepEqual(chosen(nodes, 2), ['a', 'a'])
   await new Promise(setImmediate)
-  assert.equal(looks, 2)
-  assert.deepEqual(new Set(asked(nodes, 2)), new Set(['a', 'b']))
+  assert.equal(pings, 2)
+  assert.deepEqual(new Set(chosen(nodes, 2)), new Set(['a', 'b']))
 })

@@ -1,57 +1,57 @@
-/** A lost node is left out for so long, and twice as long each time that it is lost again, up to half an hour. */
-const leftOutMs = 60_000
+/** How long a lost node is excluded. The time doubles with each further loss, up to 32 minutes. */
+const excludedMs = 60_000
 const doublingsMax = 5
 
 interface Known<Node> {
   readonly node: Node
   /** Losses since the node last answered. */
   losses: number
-  /** On the clock of `performance`; null while the node counts as available. */
-  leftOutUntil: number | null
+  /** In terms of `performance.now()`; null while the node counts as available. */
+  excludedUntil: number | null
 }
 
-/** Chooses the node for a call: available ones in round robin, or all of them if none is available. */
+/** Chooses the node for a call, round robin: one of the available nodes, or any node if none is available. */
 export class AvailableNodes<Node> {
   readonly #known: readonly Known<Node>[]
-  readonly #isThere: (node: Node) => Promise<boolean>
-  #turn = 0
+  readonly #isReachable: (node: Node) => Promise<boolean>
+  #next = 0
 
-  constructor(nodes: readonly Node[], isThere: (node: Node) => Promise<boolean>) {
-    this.#known = nodes.map((node) => ({ node, losses: 0, leftOutUntil: null }))
-    this.#isThere = isThere
+  constructor(nodes: readonly Node[], isReachable: (node: Node) => Promise<boolean>) {
+    this.#known = nodes.map((node) => ({ node, losses: 0, excludedUntil: null }))
+    this.#isReachable = isReachable
   }
 
   next(): Node {
-    const left = this.#known.filter(({ leftOutUntil }) => leftOutUntil === null)
-    if (left.length < this.#known.length) this.#lookForLost()
-    const asked = left.length === 0 ? this.#known : left
-    return asked[this.#turn++ % asked.length]!.node
+    const available = this.#known.filter(({ excludedUntil }) => excludedUntil === null)
+    if (available.length < this.#known.length) this.#pingLost()
+    const choice = available.length === 0 ? this.#known : available
+    return choice[this.#next++ % choice.length]!.node
   }
 
-  found(node: Node): void {
+  markAvailable(node: Node): void {
     const known = this.#of(node)
     known.losses = 0
-    known.leftOutUntil = null
+    known.excludedUntil = null
   }
 
-  lost(node: Node): void {
+  markLost(node: Node): void {
     const known = this.#of(node)
-    // All requests in progress at a node fail together; that is one loss.
-    if (known.leftOutUntil !== null && Number.isFinite(known.leftOutUntil)) return
-    known.leftOutUntil = performance.now() + leftOutMs * 2 ** Math.min(known.losses++, doublingsMax)
+    // All requests to a node that are in progress fail together. That counts as one loss.
+    if (known.excludedUntil !== null && Number.isFinite(known.excludedUntil)) return
+    known.excludedUntil = performance.now() + excludedMs * 2 ** Math.min(known.losses++, doublingsMax)
   }
 
-  /** A node whose time is over is pinged in parallel; the call does not wait for it. */
-  #lookForLost(): void {
+  /** Pings lost nodes whose exclusion has ended. The current call does not wait for the result. */
+  #pingLost(): void {
     for (const known of this.#known) {
-      if (known.leftOutUntil === null || known.leftOutUntil > performance.now()) continue
+      if (known.excludedUntil === null || known.excludedUntil > performance.now()) continue
       // Prevents a second ping during the first.
-      known.leftOutUntil = Number.POSITIVE_INFINITY
-      const look = async (): Promise<void> => {
-        if (await this.#isThere(known.node)) this.found(known.node)
-        else this.lost(known.node)
+      known.excludedUntil = Number.POSITIVE_INFINITY
+      const ping = async (): Promise<void> => {
+        if (await this.#isReachable(known.node)) this.markAvailable(known.node)
+        else this.markLost(known.node)
       }
-      void look()
+      void ping()
     }
   }
 

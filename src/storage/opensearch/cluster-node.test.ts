@@ -12,13 +12,13 @@ after(() => {
   for (const server of servers) server.close()
 })
 
-/** A node that records the requests of each connection; `says` handles each part that arrives. */
-async function nodeThat(says: (socket: Socket, part: string) => void) {
+/** A node that records its connections. `answer` handles each part that arrives. */
+async function nodeWith(answer: (socket: Socket, part: string) => void) {
   const connections: Socket[] = []
   const server = createServer((socket) => {
     connections.push(socket)
     sockets.push(socket)
-    socket.on('data', (part) => says(socket, part.toString()))
+    socket.on('data', (part) => answer(socket, part.toString()))
     socket.on('error', () => {})
   })
   servers.push(server)
@@ -28,100 +28,100 @@ async function nodeThat(says: (socket: Socket, part: string) => void) {
   return { node: await ClusterNode.open(address, null), address, connections }
 }
 
-const ask = (node: ClusterNode, path = '/') =>
-  node.ask({ method: 'POST', path, body: '{"q":"ü"}', contentType: 'application/json' })
+const send = (node: ClusterNode, path = '/') =>
+  node.send({ method: 'POST', path, body: '{"q":"ü"}', contentType: 'application/json' })
 const answered = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}'
 
-test('connections are used again, each by one request at a time', async () => {
+test('connections are reused, each by one request at a time', async () => {
   const parts: string[] = []
-  const { node, connections } = await nodeThat((socket, part) => {
+  const { node, connections } = await nodeWith((socket, part) => {
     parts.push(part)
     socket.write(answered)
   })
-  for (let i = 0; i < 20; i++) assert.equal((await ask(node).answered).text, '{}')
+  for (let i = 0; i < 20; i++) assert.equal((await send(node).answered).text, '{}')
   // A second connection is possible if the first has just answered.
   assert.ok(connections.length <= 2, `${connections.length} connections`)
   assert.match(parts[0]!, /^POST \/ HTTP\/1\.1\r\nhost: 127\.0\.0\.1:\d+\r\n/)
   assert.match(parts[0]!, /content-type: application\/json\r\ncontent-length: 10\r\n\r\n\{"q":"ü"\}$/)
-  await Promise.all(Array.from({ length: 5 }, () => ask(node).answered))
+  await Promise.all(Array.from({ length: 5 }, () => send(node).answered))
   assert.ok(connections.length >= 5, `${connections.length} connections`)
 })
 
-test('one that the node has closed, or says more on than it was asked, is not used again', async () => {
-  const { node, connections } = await nodeThat((socket) => socket.write(answered))
-  await ask(node).answered
+test('a connection that the node closed, or on which it sent an unexpected response, is not reused', async () => {
+  const { node, connections } = await nodeWith((socket) => socket.write(answered))
+  await send(node).answered
   connections[0]!.end()
   await until('it is closed', async () => connections[0]!.destroyed)
-  await ask(node).answered
+  await send(node).answered
   connections[1]!.write('HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\n\r\n')
   await until('it is closed', async () => connections[1]!.destroyed)
-  assert.equal((await ask(node).answered).status, 200)
+  assert.equal((await send(node).answered).status, 200)
   assert.equal(connections.length, 3)
 })
 
-test('a connection that is lost before the end of an answer is no answer, and the next request has another', async () => {
+test('a connection that closes within a response rejects the request, and the next request uses another', async () => {
   let rest = ''
-  const { node, connections } = await nodeThat((socket) => {
+  const { node, connections } = await nodeWith((socket) => {
     socket.write(answered.slice(0, -1))
     if (rest === '') socket.end()
     else socket.write(rest)
   })
-  await assert.rejects(ask(node).answered, /closed/)
+  await assert.rejects(send(node).answered, /closed/)
   rest = '}'
-  assert.equal((await ask(node).answered).text, '{}')
+  assert.equal((await send(node).answered).text, '{}')
   assert.equal(connections.length, 2)
 })
 
-test('who gives up late does not disturb the next one on the connection', async () => {
+test('aborting a finished request does not disturb the next one on the connection', async () => {
   const waiting: Socket[] = []
-  const { node } = await nodeThat((socket, part) => {
+  const { node } = await nodeWith((socket, part) => {
     if (part.includes('/slow')) waiting.push(socket)
     else socket.write(answered)
   })
-  const first = ask(node)
+  const first = send(node)
   await first.answered
-  const second = ask(node, '/slow')
+  const second = send(node, '/slow')
   await until('it is there', async () => waiting.length === 1)
   first.abort()
   waiting[0]!.write(answered)
   assert.equal((await second.answered).status, 200)
-  const third = ask(node, '/slow')
+  const third = send(node, '/slow')
   third.abort()
   await assert.rejects(third.answered)
 })
 
-test('nothing is sent for one that was given up before it was connected', async () => {
+test('a request that is aborted before it has a connection is not sent', async () => {
   let sent = ''
-  const { node } = await nodeThat((socket, part) => {
+  const { node } = await nodeWith((socket, part) => {
     sent += part
     socket.write(answered)
   })
-  const first = ask(node, '/given-up')
+  const first = send(node, '/aborted')
   first.abort()
-  await assert.rejects(first.answered, /given up/)
-  assert.equal((await ask(node, '/next').answered).status, 200)
-  assert.doesNotMatch(sent, /given-up/)
+  await assert.rejects(first.answered, /aborted/)
+  assert.equal((await send(node, '/next').answered).status, 200)
+  assert.doesNotMatch(sent, /aborted/)
 })
 
-test('a node may stand in a folder of its address, and its credentials go with every request', async () => {
+test('the address may have a path, and every request has the credentials', async () => {
   const parts: string[] = []
-  const { address } = await nodeThat((socket, part) => {
+  const { address } = await nodeWith((socket, part) => {
     parts.push(part)
     socket.write(answered)
   })
   const host = new URL(address).host
-  await ask(await ClusterNode.open(`http://me:hu%20sh@${host}/search/`, null), '/_search?a=b').answered
-  await ask(await ClusterNode.open(`http://${host}`, 'a2V5')).answered
-  await ask(await ClusterNode.open(`http://me:100%sure@${host}`, null)).answered
+  await send(await ClusterNode.open(`http://me:hu%20sh@${host}/search/`, null), '/_search?a=b').answered
+  await send(await ClusterNode.open(`http://${host}`, 'a2V5')).answered
+  await send(await ClusterNode.open(`http://me:100%sure@${host}`, null)).answered
   assert.match(parts[0]!, /^POST \/search\/_search\?a=b HTTP/)
   assert.match(parts[0]!, new RegExp(`authorization: Basic ${Buffer.from('me:hu sh').toString('base64')}\\r`))
   assert.match(parts[1]!, /authorization: ApiKey a2V5\r/)
   assert.match(parts[2]!, new RegExp(`authorization: Basic ${Buffer.from('me:100%sure').toString('base64')}\\r`))
 })
 
-test('nothing that is sent can begin a line of its own', async () => {
-  const { node, address } = await nodeThat((socket) => socket.write(answered))
-  await assert.rejects(ask(node, '/a\r\nx: y').answered)
+test('line breaks in a path or key are rejected', async () => {
+  const { node, address } = await nodeWith((socket) => socket.write(answered))
+  await assert.rejects(send(node, '/a\r\nx: y').answered)
   const keyed = await ClusterNode.open(address, 'secret\r\nx: y')
-  await assert.rejects(ask(keyed).answered, ({ message }: Error) => !message.includes('secret'))
+  await assert.rejects(send(keyed).answered, ({ message }: Error) => !message.includes('secret'))
 })

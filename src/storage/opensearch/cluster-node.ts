@@ -2,7 +2,7 @@ import type { Dispatcher, Pool } from 'undici'
 
 export interface NodeRequest {
   readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE' | 'HEAD'
-  /** With its query, and escaped. */
+  /** Escaped, with the query string. */
   readonly path: string
   /** Empty for no body. */
   readonly body: string
@@ -22,31 +22,31 @@ export interface NodeExchange {
   abort(): void
 }
 
-/** More requests wait for one of these connections. */
+/** The most connections. Further requests wait for one of them. */
 const connectionsMax = 256
 
-/** An idle connection is closed after this time, before a proxy in between drops it. */
+/** An idle connection is closed after this time, before a proxy in between closes it. */
 const idleMs = 30_000
 
 /**
- * One node of the cluster, reached by keep-alive connections. `undici` takes less time of this process than `node:http`
- * or the official client, and a search waits for two or three exchanges in a row.
+ * One node of the cluster, with keep-alive connections. `undici` needs less processor time than `node:http` or the
+ * official client, and a search makes two or three requests in a row.
  */
 export class ClusterNode {
   readonly #pool: Pool
-  readonly #folder: string
+  readonly #basePath: string
   /** Names and values alternate. */
   readonly #headers: readonly string[]
 
-  private constructor(pool: Pool, folder: string, headers: readonly string[]) {
+  private constructor(pool: Pool, basePath: string, headers: readonly string[]) {
     this.#pool = pool
-    this.#folder = folder
+    this.#basePath = basePath
     this.#headers = headers
   }
 
   /** Without an API key, the address may contain a user and a password. */
   static async open(address: string, apiKey: string | null): Promise<ClusterNode> {
-    // Loaded on first use: a process with the embedded index does not need it.
+    // Loaded on first use, because a process with the embedded index does not need it.
     const { Pool } = await import('undici')
     const url = new URL(address)
     const pool = new Pool(url.origin, {
@@ -62,11 +62,11 @@ export class ClusterNode {
     return new ClusterNode(pool, url.pathname.replace(/\/$/, ''), [...credential, 'accept', 'application/json'])
   }
 
-  ask({ method, path, body, contentType }: NodeRequest): NodeExchange {
+  send({ method, path, body, contentType }: NodeRequest): NodeExchange {
     const exchange = new Exchange()
     const hasBody = body !== ''
     const headers = hasBody ? [...this.#headers, 'content-type', contentType] : [...this.#headers]
-    this.#pool.dispatch({ method, path: `${this.#folder}${path}`, headers, body: hasBody ? body : null }, exchange)
+    this.#pool.dispatch({ method, path: `${this.#basePath}${path}`, headers, body: hasBody ? body : null }, exchange)
     return exchange
   }
 }
@@ -78,7 +78,7 @@ class Exchange implements NodeExchange, Dispatcher.DispatchHandler {
   readonly #parts: Buffer[] = []
   #controller: Dispatcher.DispatchController | null = null
   #status = 0
-  #givenUp: Error | null = null
+  #abortError: Error | null = null
 
   constructor() {
     const { promise, resolve, reject } = Promise.withResolvers<NodeAnswer>()
@@ -87,16 +87,16 @@ class Exchange implements NodeExchange, Dispatcher.DispatchHandler {
     this.#reject = reject
   }
 
-  /** Without a connection there is nothing to close yet; the request is then not sent when there is one. */
+  /** If the request still waits for a connection, it is not sent. */
   abort(): void {
-    this.#givenUp = new Error('it was given up')
-    this.#reject(this.#givenUp)
-    this.#controller?.abort(this.#givenUp)
+    this.#abortError = new Error('the request was aborted')
+    this.#reject(this.#abortError)
+    this.#controller?.abort(this.#abortError)
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller
-    if (this.#givenUp !== null) controller.abort(this.#givenUp)
+    if (this.#abortError !== null) controller.abort(this.#abortError)
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number): void {
@@ -125,7 +125,7 @@ function basicOf({ username, password }: URL): string | null {
   return `Basic ${Buffer.from(`${unescaped(username)}:${unescaped(password)}`).toString('base64')}`
 }
 
-/** A percent sign that escapes nothing is a literal. */
+/** A percent sign that does not start an escape sequence is a literal. */
 function unescaped(text: string): string {
   try {
     return decodeURIComponent(text)

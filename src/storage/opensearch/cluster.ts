@@ -8,7 +8,7 @@ export interface ClusterOptions {
   readonly nodes: readonly string[]
   /** Sent as `Authorization: ApiKey …`; null for none. */
   readonly apiKey?: string | null
-  /** A node that does not answer a ping for so long counts as lost. */
+  /** A node that does not answer a ping within this time counts as lost. */
   readonly silentAfterMs?: number
 }
 
@@ -19,19 +19,19 @@ export interface ClusterCall {
   readonly body?: object
   /** The lines of a bulk request, JSON each, instead of a body. */
   readonly lines?: readonly string[]
-  /** The call can be repeated safely: it may be sent to another node if one does not answer. */
-  readonly harmless: boolean
+  /** The call can be repeated safely, so it is sent to another node if one does not answer. */
+  readonly idempotent: boolean
   readonly timeoutMs: number
 }
 
-/** The time limit of a call has passed: the outcome of the call is unknown. */
+/** A call exceeded its time limit. Its outcome is unknown. */
 export class ClusterTimeout extends UnavailableError {}
 
-/** A node kept a call waiting and does not answer pings: another node may answer. */
+/** A node answers neither a call nor pings. Another node may answer. */
 class SilentNode extends ClusterTimeout {}
 
 /** The cluster refused a call, or could not be reached. `message` contains no secret, query or text. */
-export class ClusterTrouble extends UnavailableError {
+export class ClusterError extends UnavailableError {
   /** 0 if there was no answer. */
   readonly status: number
   /** The cluster's name for the error. */
@@ -45,32 +45,32 @@ export class ClusterTrouble extends UnavailableError {
 }
 
 /**
- * Whether no node could be reached, or none could do it now: such errors pass. A certificate, a password or a call that
- * is refused does not.
+ * Whether the error may pass by itself: no node could be reached, or none could handle the call now. A rejected
+ * certificate, password or call is not transient.
  */
-export function isAway(error: unknown): error is ClusterTimeout | ClusterTrouble {
+export function isTransient(error: unknown): error is ClusterTimeout | ClusterError {
   if (error instanceof ClusterTimeout) return true
-  if (!(error instanceof ClusterTrouble)) return false
+  if (!(error instanceof ClusterError)) return false
   return error.status === 0 ? error.type !== untrusted : error.status === 429 || error.status >= 500
 }
 
-/** The error type of a node that is not the expected one, or does not speak TLS. */
+/** The error type of a node whose certificate is not trusted, or that does not use TLS. */
 const untrusted = 'untrusted'
 const aboutTrust = /certificate|altnames|wrong version number|packet length too long/i
 
-/** How often a node that keeps a call waiting is pinged. */
+/** The interval of pings to a node that has not answered a call yet. */
 const pingEveryMs = 2000
 const silentAfterMs = 5000
 
-/** How often a harmless call is sent again if a node is lost, or says that it cannot; at least once to each node. */
+/** The fewest retries of an idempotent call if a node is lost or unable. There is at least one retry for each node. */
 const retriesMin = 2
 
 /**
- * The nodes of an OpenSearch cluster. A lost node is not used for a while; every failure is one of two errors.
+ * The nodes of an OpenSearch cluster. A lost node is excluded for a while. Every failure is a `ClusterTimeout` or a
+ * `ClusterError`.
  *
- * A network can break silently. So a node that keeps a call waiting is pinged on another connection. A node that
- * answers may just be slow; otherwise the call ends at once, before its time limit, and goes to another node if it is
- * harmless.
+ * A network can fail silently, so a node that does not answer a call is pinged on another connection. If it answers the
+ * ping, it is just slow. Otherwise the call ends before its time limit, and an idempotent call goes to another node.
  */
 export class Cluster {
   readonly #options: ClusterOptions
@@ -90,7 +90,7 @@ export class Cluster {
   async call<Body>(call: ClusterCall): Promise<Body> {
     const deadline = performance.now() + call.timeoutMs
     const request = requestOf(call)
-    let retries = call.harmless ? this.#retries : 0
+    let retries = call.idempotent ? this.#retries : 0
     this.#opened ??= this.#open()
     const nodes = await this.#opened
     for (;;) {
@@ -98,60 +98,60 @@ export class Cluster {
       if (timeoutMs <= 0) throw new ClusterTimeout(late)
       const node = nodes.next()
       try {
-        const answer = await this.#answerOf(node, node.ask(request), timeoutMs, () => nodes.lost(node))
-        if (isAble(answer)) nodes.found(node)
-        else nodes.lost(node)
-        if (isAble(answer) || retries-- === 0) return this.#read(answer) as Body
+        const answer = await this.#answerOf(node, node.send(request), timeoutMs, () => nodes.markLost(node))
+        if (wasHandled(answer)) nodes.markAvailable(node)
+        else nodes.markLost(node)
+        if (wasHandled(answer) || retries-- === 0) return this.#read(answer) as Body
       } catch (error) {
         if (error instanceof UnavailableError) {
-          if (!(error instanceof SilentNode && call.harmless)) throw error
+          if (!(error instanceof SilentNode && call.idempotent)) throw error
         } else {
-          nodes.lost(node)
+          nodes.markLost(node)
           if (retries-- === 0) throw this.#unreachable(error as Error)
         }
       }
     }
   }
 
-  /** Fails with `ClusterTimeout`, or with the error of the exchange. */
-  async #answerOf(node: ClusterNode, asked: NodeExchange, timeoutMs: number, isLost: () => void): Promise<Answer> {
+  /** Rejects with a `ClusterTimeout`, or with the error of the exchange. */
+  async #answerOf(node: ClusterNode, exchange: NodeExchange, timeoutMs: number, onLost: () => void): Promise<Answer> {
     let ended: ClusterTimeout | null = null
     const end = (why: ClusterTimeout): void => {
       ended ??= why
-      asked.abort()
+      exchange.abort()
     }
-    const look = async (): Promise<void> => {
+    const checkNode = async (): Promise<void> => {
       if ((await this.#ping(node)) !== null) return
-      isLost()
+      onLost()
       end(new SilentNode(late))
     }
     const limit = setTimeout(() => {
       end(new ClusterTimeout(late))
-      void look()
+      void checkNode()
     }, timeoutMs)
-    const looking = setInterval(look, pingEveryMs)
+    const checking = setInterval(checkNode, pingEveryMs)
     try {
-      return await asked.answered
+      return await exchange.answered
     } catch (error) {
       throw ended ?? error
     } finally {
       clearTimeout(limit)
-      clearInterval(looking)
+      clearInterval(checking)
     }
   }
 
   async #open(): Promise<AvailableNodes<ClusterNode>> {
     const { nodes, apiKey = null } = this.#options
     const opened = await Promise.all(nodes.map((node) => ClusterNode.open(node, apiKey)))
-    return new AvailableNodes(opened, async (node) => isAble(await this.#ping(node)))
+    return new AvailableNodes(opened, async (node) => wasHandled(await this.#ping(node)))
   }
 
   /** Returns null if the node does not answer at all. */
   async #ping(node: ClusterNode): Promise<Answer | null> {
-    const asked = node.ask({ method: 'HEAD', path: '/', body: '', contentType: 'application/json' })
-    const limit = setTimeout(() => asked.abort(), this.#silentAfterMs)
+    const exchange = node.send({ method: 'HEAD', path: '/', body: '', contentType: 'application/json' })
+    const limit = setTimeout(() => exchange.abort(), this.#silentAfterMs)
     try {
-      return await asked.answered
+      return await exchange.answered
     } catch {
       return null
     } finally {
@@ -162,32 +162,36 @@ export class Cluster {
   #read({ status, text }: Answer): unknown {
     const body = parsed(text)
     if (status >= 400) {
-      const said = (body as { error?: { type?: unknown } } | null | undefined)?.error
-      const type = typeof said?.type === 'string' ? said.type : 'no_reason'
+      const reported = (body as { error?: { type?: unknown } } | null | undefined)?.error
+      const type = typeof reported?.type === 'string' ? reported.type : 'no_reason'
       const advice = status === 401 || status === 403 ? refusals[status] : ''
-      throw new ClusterTrouble(`OpenSearch at ${this.name} answered ${status} ${type}${advice}`, status, type)
+      throw new ClusterError(`OpenSearch at ${this.name} answered ${status} ${type}${advice}`, status, type)
     }
     if (body === undefined) {
-      throw new ClusterTrouble(`OpenSearch at ${this.name} answered ${status} with what is no JSON`, 0, 'no_json')
+      throw new ClusterError(
+        `OpenSearch at ${this.name} answered ${status} with something other than JSON`,
+        0,
+        'no_json',
+      )
     }
     return body
   }
 
   /** Errors of the network and of TLS contain no user and no password. */
-  #unreachable(error: Error): ClusterTrouble {
+  #unreachable(error: Error): ClusterError {
     const { code } = error as { readonly code?: unknown }
     const reason = error.message === '' ? String(code) : error.message.split('\n', 1)[0]!.slice(0, 300)
     return aboutTrust.test(reason)
-      ? new ClusterTrouble(`OpenSearch at ${this.name} is not trusted: ${reason}; ${trustAdvice}`, 0, untrusted)
-      : new ClusterTrouble(`OpenSearch at ${this.name} cannot be reached: ${reason}`, 0, String(code ?? error.name))
+      ? new ClusterError(`OpenSearch at ${this.name} is not trusted: ${reason}; ${trustAdvice}`, 0, untrusted)
+      : new ClusterError(`OpenSearch at ${this.name} cannot be reached: ${reason}`, 0, String(code ?? error.name))
   }
 }
 
-/** Built once for all nodes that it may be sent to. */
+/** Builds the request once for all nodes. */
 function requestOf({ method, path, query, body, lines }: ClusterCall): NodeRequest {
   return {
     method,
-    path: query === undefined ? path : `${path}?${written(query)}`,
+    path: query === undefined ? path : `${path}?${queryString(query)}`,
     body: lines === undefined ? (body === undefined ? '' : JSON.stringify(body)) : `${lines.join('\n')}\n`,
     contentType: lines === undefined ? 'application/json' : 'application/x-ndjson',
   }
@@ -195,19 +199,19 @@ function requestOf({ method, path, query, body, lines }: ClusterCall): NodeReque
 
 type CallQuery = NonNullable<ClusterCall['query']>
 
-/** Searches have the same query object each time. */
-const writtenQueries = new WeakMap<CallQuery, string>()
-function written(query: CallQuery): string {
-  let text = writtenQueries.get(query)
+/** Query strings by their objects, because searches pass the same object each time. */
+const queryStrings = new WeakMap<CallQuery, string>()
+function queryString(query: CallQuery): string {
+  let text = queryStrings.get(query)
   if (text === undefined) {
     text = stringify(query)
-    writtenQueries.set(query, text)
+    queryStrings.set(query, text)
   }
   return text
 }
 
-/** Whether a node, or a proxy before it, can handle the call now; otherwise another node may. */
-const isAble = (answer: Answer | null): boolean => answer !== null && ![502, 503, 504].includes(answer.status)
+/** Whether the node, or the proxy in front of it, was able to handle the call. If not, another node may be. */
+const wasHandled = (answer: Answer | null): boolean => answer !== null && ![502, 503, 504].includes(answer.status)
 
 /** Undefined for text that is not JSON, which a proxy may return. */
 function parsed(text: string): unknown {
@@ -220,7 +224,8 @@ function parsed(text: string): unknown {
 
 const late = 'the cluster did not answer in time'
 const refusals = {
-  401: ': see the user and password of TIDEMARK_SEARCH_URL, or TIDEMARK_SEARCH_KEY',
-  403: ': see what its user or key may do, and whether the index is blocked (tidemark doctor says so)',
+  401: ': check the user and password in TIDEMARK_SEARCH_URL, or TIDEMARK_SEARCH_KEY',
+  403: ': check the permissions of the user or key, and run tidemark doctor to see whether the index is blocked',
 }
-const trustAdvice = 'see the addresses of TIDEMARK_SEARCH_URL, and name your own authority by NODE_EXTRA_CA_CERTS'
+const trustAdvice =
+  'check the addresses in TIDEMARK_SEARCH_URL, and set NODE_EXTRA_CA_CERTS if you use your own certificate authority'

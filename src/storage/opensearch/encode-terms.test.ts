@@ -22,7 +22,7 @@ function occurrences({ terms, positions }: AnalysedField, groups: readonly strin
   return [...new Set(positions)].filter((position) => groups.every((group, i) => at(group, position + i))).length
 }
 
-test('no term is taken for another, for a place or for a hole, and none is empty', () => {
+test('different terms have different encodings, which are neither empty nor a separator nor a gap', () => {
   fc.assert(
     fc.property(anyTerm, anyTerm, (one, other) => {
       const [a, b] = [encodeTerm(one)!, encodeTerm(other)!]
@@ -34,18 +34,18 @@ test('no term is taken for another, for a place or for a hole, and none is empty
   assert.equal(encodeTerm('w'.repeat(5000)), null)
 })
 
-test('a field has its terms as often, and side by side, as before', () => {
+test('an encoded field has the same term frequencies and phrases', () => {
   fc.assert(
     fc.property(
       anyField,
       fc.array(fc.array(anyTerm, { minLength: 1, maxLength: 2 }), { minLength: 1, maxLength: 2 }),
-      (field, asked) => {
-        const groups = asked.map((group, i) => [...group, ...field.terms.slice(i, i + 1)])
-        const places = decodeField(encodeField(field))
+      (field, given) => {
+        const groups = given.map((group, i) => [...group, ...field.terms.slice(i, i + 1)])
+        const decodedTerms = decodeField(encodeField(field))
         const decoded = {
-          terms: places.flat(),
-          positions: places.flatMap((terms, i) => terms.map(() => i)),
-          length: places.length,
+          terms: decodedTerms.flat(),
+          positions: decodedTerms.flatMap((terms, i) => terms.map(() => i)),
+          length: decodedTerms.length,
         }
         const encoded = groups.map((group) => group.map((term) => encodeTerm(term)!))
         assert.equal(occurrences(decoded, encoded), occurrences(field, groups))
@@ -54,25 +54,25 @@ test('a field has its terms as often, and side by side, as before', () => {
   )
 })
 
-test('terms begin as they did, a mark apart', () => {
+test('encoded prefixes match the same terms, with and without a mark', () => {
   fc.assert(
     fc.property(anyTerm, fc.nat(4), fc.boolean(), (term, length, isMarked) => {
       const marked = isMarked ? `=${term}` : term
-      const beginning = [...term].slice(0, length).join('')
+      const prefix = [...term].slice(0, length).join('')
       fc.pre(isMarked || !term.startsWith('='))
       const encoded = encodeTerm(marked)!
-      assert.ok(encodedPrefixes(beginning).some((one) => encoded.startsWith(one)))
+      assert.ok(encodedPrefixes(prefix).some((one) => encoded.startsWith(one)))
     }),
   )
-  const begins = (term: string, beginning: string) =>
-    encodedPrefixes(beginning).some((one) => encodeTerm(term)!.startsWith(one))
+  const startsWith = (term: string, prefix: string) =>
+    encodedPrefixes(prefix).some((one) => encodeTerm(term)!.startsWith(one))
   assert.deepEqual(
-    [begins('=restoration', '=rest'), begins('==rest', '=rest'), begins('rest', 'resto')],
+    [startsWith('=restoration', '=rest'), startsWith('==rest', '=rest'), startsWith('rest', 'resto')],
     [false, true, false],
   )
 })
 
-test('words are the first terms of their places', () => {
+test('words are the first terms of their positions', () => {
   const field = { terms: ['=runs', 'run', 'fast', 'fast', 'run'], positions: [0, 0, 1, 4, 5], length: 6 }
   assert.equal(encodeField(field), '=runs|run fast % fast run')
   assert.deepEqual(wordsOf(field), ['runs', 'fast', 'run'])

@@ -1,18 +1,19 @@
 import type { AnalysedField } from '../../text/types.ts'
 
 /**
- * The encoding of terms from text/ for the cluster, whose analyzer (mapping.ts) only splits a line again:
+ * Encodes terms of text/ for the cluster, whose analyzer (`mapping.ts`) only splits them again:
  *
- *   `run|running % fast|quick dog`    run and running at one position, then a hole, fast and quick, dog
+ *   `run|running % fast|quick dog`    run and running at one position, then a gap, fast and quick, dog
  *
- * Phrases only compare neighbours, so one hole stands for any number of empty positions. A term that occurs twice at
- * one position counts twice but makes no other phrase: the second one is put at the end, between holes.
+ * Phrases only compare adjacent positions, so one gap represents any number of empty positions. A term that occurs
+ * twice at one position must count twice without matching further phrases, so its second occurrence is put at the end,
+ * between gaps.
  */
-const hole = '%'
+const gap = '%'
 
 /**
- * Characters that would be read as a space, a separator or a hole, and code points that are not characters, by their
- * number. The result is never a hole.
+ * White space, separators, gaps and code points that are not characters. They are escaped by their number, so that an
+ * encoded term never equals a gap.
  */
 const special = /[\s\p{C}|%]/gu
 const escaped = (character: string): string => `%${character.codePointAt(0)!.toString(16)};`
@@ -26,16 +27,16 @@ export function encodeTerm(term: string): string | null {
   return encoded.length > termCharactersMax ? null : encoded
 }
 
-/** Encodes a prefix: exactly the terms that begin with it begin with the result when they are encoded. */
-const encodePrefix = (beginning: string): string => beginning.replace(special, escaped)
+/** Encodes a prefix: a term starts with the prefix exactly if the encoded term starts with the encoded prefix. */
+const encodePrefix = (prefix: string): string => prefix.replace(special, escaped)
 
 export function encodeField({ terms, positions }: AnalysedField): string {
-  const places: string[] = []
+  const groups: string[] = []
   const repeated: string[] = []
   let last = -1
   let here = new Set<string>()
-  const endPlace = () => {
-    if (here.size > 0) places.push([...here].join('|'))
+  const endPosition = () => {
+    if (here.size > 0) groups.push([...here].join('|'))
     here = new Set()
   }
   terms.forEach((term, i) => {
@@ -43,29 +44,29 @@ export function encodeField({ terms, positions }: AnalysedField): string {
     if (encoded === null) return
     const position = positions[i]!
     if (position !== last) {
-      endPlace()
-      if (position > last + 1) places.push(hole)
+      endPosition()
+      if (position > last + 1) groups.push(gap)
       last = position
     }
     if (here.has(encoded)) repeated.push(encoded)
     else here.add(encoded)
   })
-  endPlace()
-  return [...places, ...repeated.flatMap((term) => [hole, term])].join(' ')
+  endPosition()
+  return [...groups, ...repeated.flatMap((term) => [gap, term])].join(' ')
 }
 
-/** The encoded terms of each position; a hole has none. */
+/** The encoded terms of each position; a gap has none. */
 export const decodeField = (text: string): readonly (readonly string[])[] =>
-  text === '' ? [] : text.split(' ').map((place) => (place === hole ? [] : place.split('|')))
+  text === '' ? [] : text.split(' ').map((group) => (group === gap ? [] : group.split('|')))
 
-/** Marks a word as written that no query asks for in this form. */
+/** Marks a term that is a word as written, and that no query searches for in this form. */
 const mark = '='
 
 const unmarked = (term: string): string => (term.startsWith(mark) ? term.slice(1) : term)
 
-/** The encoded prefixes of a prefix, with and without a mark. */
-export const encodedPrefixes = (beginning: string): readonly string[] => {
-  const encoded = encodePrefix(beginning)
+/** A prefix, encoded with and without the mark. */
+export const encodedPrefixes = (prefix: string): readonly string[] => {
+  const encoded = encodePrefix(prefix)
   return encoded.startsWith(mark) ? [mark + encoded] : [encoded, mark + encoded]
 }
 

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { BruteForceIndex } from '../../../test/contracts/brute-force-index.ts'
 import { entry, everything, ids, put, queryOf, timeoutMs } from '../../../test/contracts/index-under-test.ts'
 import * as random from '../../../test/contracts/random-changes.ts'
-import { ask, assertSameAnswers, isSameFloat } from '../../../test/contracts/same-answers.ts'
+import { assertSameAnswers, isSameFloat, randomRequests } from '../../../test/contracts/same-answers.ts'
 import { openSearchNodes, patience, withoutOpenSearch } from '../../../test/support/opensearch-nodes.ts'
 import type { SearchIndex } from '../../indexing/fed-index.ts'
 import { noFilters } from '../../search/search-index.ts'
@@ -13,7 +13,7 @@ import { OpenSearchHome } from './opensearch-home.ts'
 
 const skip = openSearchNodes === null ? withoutOpenSearch : false
 
-test('whatever happened, answers are those of a scorer that looks at everything', { skip }, async () => {
+test('after any changes, results equal those of a brute-force scorer', { skip }, async () => {
   const prefix = `test-${randomBytes(4).toString('hex')}`
   const home = new OpenSearchHome({
     nodes: openSearchNodes!,
@@ -31,7 +31,7 @@ test('whatever happened, answers are those of a scorer that looks at everything'
     await fc.assert(
       fc.asyncProperty(
         fc.array(batch, { minLength: 1, maxLength: 5 }),
-        fc.array(ask, { minLength: 2, maxLength: 4 }),
+        fc.array(randomRequests, { minLength: 2, maxLength: 4 }),
         async (batches, asks) => {
           await index.clear()
           const expected = new BruteForceIndex()
@@ -40,10 +40,10 @@ test('whatever happened, answers are those of a scorer that looks at everything'
             await expected.apply({ position: i + 1, changes })
           }
           for (const one of asks) await assertSameAnswers(index, expected, one, isSameFloat)
-          const [health, wanted] = [await index.health(), await expected.health()]
+          const [health, expectedHealth] = [await index.health(), await expected.health()]
           assert.deepEqual(
             [health.position, health.documents, health.chunks],
-            [wanted.position, wanted.documents, wanted.chunks],
+            [expectedHealth.position, expectedHealth.documents, expectedHealth.chunks],
           )
         },
       ),
@@ -87,11 +87,13 @@ async function withIndex(comparedMax: number, work: (index: SearchIndex) => Prom
   }
 }
 
-const asked = { scope: everything, filters: noFilters, timeoutMs }
-const keyword = { ...asked, query: queryOf('tidal power'), limit: 9, after: null, otherChunksMax: 0 }
-const vector = { ...asked, profileId: 'p', vector: [1, 2], topK: 9 }
+const common = { scope: everything, filters: noFilters, timeoutMs }
+const keyword = { ...common, query: queryOf('tidal power'), limit: 9, after: null, otherChunksMax: 0 }
+const vector = { ...common, profileId: 'p', vector: [1, 2], topK: 9 }
 
-test('documents of other datasets are neither found nor scored, by the graph or one by one', { skip }, async () => {
+test('documents of other datasets are neither found nor scored, by the graph or by exact comparison', {
+  skip,
+}, async () => {
   const scope = { entries: [{ ...entry, datasets: ['news'] }] }
   const isNews = (id: string) => Number(id.slice(1)) % 2 === 0
   for (const comparedMax of [0, 100]) {
@@ -106,7 +108,7 @@ test('documents of other datasets are neither found nor scored, by the graph or 
       assert.ok(byWords.outcome === 'found')
       assert.deepEqual(ids(byWords.hits).toSorted(), ['d0', 'd2', 'd4', 'd6', 'd8'])
       const documentIds = documents.map(({ documentId }) => documentId)
-      const scored = await index.score({ ...asked, scope, documentIds, query: keyword.query, vectors: [vector] })
+      const scored = await index.score({ ...common, scope, documentIds, query: keyword.query, vectors: [vector] })
       assert.ok(scored.outcome === 'found')
       for (const { documentId, keyword: words, vectors: near } of scored.scores) {
         assert.equal(words !== null, isNews(documentId))

@@ -20,7 +20,7 @@ export async function examineCluster(cluster: Cluster): Promise<Finding[]> {
     : [failure(`the search cluster is ${distribution} ${number}`, `use OpenSearch ${oldestVersion} or later`)]
   return [
     ...found,
-    ...(await askedEach('the search cluster', [
+    ...(await checkAll('the search cluster', [
       ['which node is its manager', () => examineManager(get)],
       ['the versions and plugins of its nodes', () => examineNodes(get)],
       ['its settings', () => examineSettings(get)],
@@ -32,7 +32,7 @@ export async function examineCluster(cluster: Cluster): Promise<Finding[]> {
 /** Findings about the served index. */
 export function examineServed(cluster: Cluster, served: string): Promise<Finding[]> {
   const get = getFrom(cluster)
-  return askedEach('the search index', [
+  return checkAll('the search index', [
     [
       'where its shards are',
       async () => examineShards(await get<Shard[]>(`/_cat/shards/${served}`, { ...json, h: 'prirep,state,store' })),
@@ -47,32 +47,33 @@ type Get = <Answer>(path: string, query?: Record<string, string | boolean>) => P
 const getFrom =
   (cluster: Cluster): Get =>
   (path, query = {}) =>
-    cluster.call({ method: 'GET', path, query, harmless: true, timeoutMs: examineMs })
+    cluster.call({ method: 'GET', path, query, idempotent: true, timeoutMs: examineMs })
 
-type Question = readonly [about: string, ask: () => Promise<Finding[]>]
+type Check = readonly [about: string, check: () => Promise<Finding[]>]
 
-/** Asks all questions, even if one is not answered. Failures with the same reason are reported together. */
-async function askedEach(whom: string, questions: readonly Question[]): Promise<Finding[]> {
-  const unanswered = new Map<string, string[]>()
+/** Runs all checks, even if one fails. Failures with the same reason are reported together. */
+async function checkAll(subject: string, checks: readonly Check[]): Promise<Finding[]> {
+  const failed = new Map<string, string[]>()
   const answers = await Promise.all(
-    questions.map(async ([about, ask]) => {
+    checks.map(async ([about, check]) => {
       try {
-        return await ask()
+        return await check()
       } catch (error) {
         const { message } = error as Error
-        unanswered.set(message, [...(unanswered.get(message) ?? []), about])
+        failed.set(message, [...(failed.get(message) ?? []), about])
         return []
       }
     }),
   )
-  const advice = 'see that its nodes run, and that the user or key of Tidemark may read the state and the settings'
-  const failures = [...unanswered].map(([message, about]) =>
-    failure(`${whom} does not tell ${about.join(', or ')}: ${message}`, advice),
+  const advice =
+    'check that its nodes are running, and that the user or key of Tidemark may read its state and settings'
+  const failures = [...failed].map(([message, about]) =>
+    failure(`${subject} did not report ${about.join(', or ')}: ${message}`, advice),
   )
   return [...answers.flat(), ...failures]
 }
 
-/** Any node reports the manager that it knows, even if it knows none. */
+/** Reads the local state of a node, which works without a cluster manager. */
 async function examineManager(get: Get): Promise<Finding[]> {
   const { cluster_manager_node: manager } = await get<{ cluster_manager_node?: string | null }>(
     '/_cluster/state/cluster_manager_node',
@@ -87,26 +88,28 @@ async function examineNodes(get: Get): Promise<Finding[]> {
     get<{ name: string; version: string }[]>('/_cat/nodes', { ...json, h: 'name,version' }),
     get<{ name: string; component: string }[]>('/_cat/plugins', { ...json, h: 'name,component' }),
   ])
-  const without = nodes.filter(({ name }) => !plugins.some((one) => one.name === name && one.component === knnPlugin))
-  const lacking = without.map(({ name }) =>
-    failure(`node ${name} of the search cluster lacks ${knnPlugin}`, `install the plugin ${knnPlugin} there`),
+  const withoutPlugin = nodes.filter(
+    ({ name }) => !plugins.some((one) => one.name === name && one.component === knnPlugin),
   )
-  if (new Set(nodes.map(({ version }) => version)).size < 2) return lacking
+  const missing = withoutPlugin.map(({ name }) =>
+    failure(`node ${name} of the search cluster does not have ${knnPlugin}`, `install the plugin ${knnPlugin} on it`),
+  )
+  if (new Set(nodes.map(({ version }) => version)).size < 2) return missing
   const about = 'the nodes of the search cluster have different versions'
-  return [warning(about, 'upgrade all of them to the newest version'), ...lacking]
+  return [warning(about, 'upgrade all of them to the newest version'), ...missing]
 }
 
 type FlatSettings = Readonly<Record<string, string | undefined>>
 
 const blocks = {
   'cluster.blocks.create_index':
-    'it refuses new indexes, so tidemark reindex fails, and so does a start that needs a new index',
+    'it refuses new indexes, so tidemark reindex fails, and the server cannot start if it needs a new index',
   'cluster.blocks.read_only': 'it refuses writes and new indexes; documents wait in the store',
   'cluster.blocks.read_only_allow_delete': 'it refuses writes and new indexes; documents wait in the store',
 } as const
 
 async function examineSettings(get: Get): Promise<Finding[]> {
-  // The filter of the response does not support names with dots.
+  // `filter_path` does not support flat names, which contain dots.
   const answer = await get<Partial<Record<'defaults' | 'persistent' | 'transient', FlatSettings>>>(
     '/_cluster/settings',
     { include_defaults: true, flat_settings: true },
@@ -114,12 +117,12 @@ async function examineSettings(get: Get): Promise<Finding[]> {
   const settings: FlatSettings = { ...answer.defaults, ...answer.persistent, ...answer.transient }
   const blocked = Object.entries(blocks).flatMap(([name, effect]) => {
     if (settings[name] !== 'true') return []
-    const advice = `make room on the disks of its nodes if they are full, then set ${name} to null (PUT _cluster/settings)`
+    const advice = `free space on the disks of its nodes if they are full, then set ${name} to null (PUT _cluster/settings)`
     return [failure(`the search cluster is blocked by ${name}: ${effect}`, advice)]
   })
   const name = 'cluster.no_cluster_manager_block'
   if (settings[name] === 'all') return blocked
-  const about = `${name} of the search cluster is ${settings[name] ?? 'not set'}: a node that is cut off from the others keeps answering with old data`
+  const about = `${name} of the search cluster is ${settings[name] ?? 'not set'}: a node that loses its connection to the others keeps answering with old data`
   return [...blocked, warning(about, `set ${name} to all, in opensearch.yml or by PUT _cluster/settings`)]
 }
 
@@ -137,7 +140,7 @@ async function examineDefinition(get: Get, served: string): Promise<Finding[]> {
   const blocked = isBlocked ? [failure(...blockedAdvice)] : []
   const wrong = differentFields(indexDefinition({}, 1).mappings.properties, seen?.mappings?.properties ?? {})
   if (wrong.length === 0) return blocked
-  const about = `fields of the search index are not as this version makes them: ${wrong.slice(0, 5).join(', ')}`
+  const about = `fields of the search index differ from those of this version: ${wrong.slice(0, 5).join(', ')}`
   return [...blocked, failure(about, 'run tidemark reindex: it rebuilds the index')]
 }
 
@@ -146,9 +149,9 @@ async function fullDisks(cluster: Cluster): Promise<Finding[]> {
   const disks = await disksPastWatermarks(cluster, examineMs)
   return disks.map(({ node, percentFull, watermarks }) => {
     const isBlocked = watermarks.includes('flood_stage')
-    const told = `the disk of node ${node} of the search cluster is ${percentFull} % full`
-    const about = `${told}, above the watermark at which it refuses ${isBlocked ? 'writes' : 'shards'}`
-    return { state: isBlocked ? 'failure' : 'warning', about, advice: 'make room there, or add a node' }
+    const usage = `the disk of node ${node} of the search cluster is ${percentFull} % full`
+    const about = `${usage}, above the watermark at which it refuses ${isBlocked ? 'writes' : 'shards'}`
+    return { state: isBlocked ? 'failure' : 'warning', about, advice: 'free space on it, or add a node' }
   })
 }
 
@@ -156,9 +159,9 @@ interface Fields {
   readonly [name: string]: { readonly type?: string; readonly properties?: Fields }
 }
 
-/** Names of fields that are missing, or of another type. */
-function differentFields(wanted: Fields, found: Fields, path = ''): string[] {
-  return Object.entries(wanted).flatMap(([name, { type, properties = {} }]) => {
+/** Names of fields that are missing or have another type. */
+function differentFields(expected: Fields, found: Fields, path = ''): string[] {
+  return Object.entries(expected).flatMap(([name, { type, properties = {} }]) => {
     const one = found[name]
     if (one === undefined || one.type !== type) return [`${path}${name}`]
     return differentFields(properties, one.properties ?? {}, `${path}${name}.`)

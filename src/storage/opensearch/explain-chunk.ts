@@ -1,11 +1,11 @@
-import { bm25, titleWeight, weightOfIdf } from '../../text/bm25.ts'
+import { bm25, maxScoreOfIdf, titleWeight } from '../../text/bm25.ts'
 import type { Clause, KeywordQuery } from '../../text/types.ts'
 import { decodeField, encodedPrefixes, encodeTerm } from './encode-terms.ts'
 import { alternativesOf, isPhrase, phraseIdf, weightOf } from './keyword-query.ts'
 import type { VisibleClass } from './scope-query.ts'
 import { groupsOf, type ScopeStatistics } from './scope-statistics.ts'
 
-/** A chunk's texts as they were sent, with their lengths. */
+/** A chunk's encoded texts, with their lengths. */
 export interface ExplainedChunk {
   readonly title: string
   readonly title_length: number
@@ -14,8 +14,8 @@ export interface ExplainedChunk {
 }
 
 /**
- * The part that each clause of a query, and then each boost, adds to the score of a chunk. Computed by the cluster's
- * rule, but in doubles instead of floats, and then scaled to the cluster's sum.
+ * Computes how much each clause of a query, and then each boost, adds to the score of a chunk. Uses the formula of
+ * `keyword-query.ts`, but in doubles, and scales the parts so that their sum is the score of the cluster.
  */
 export function explainChunk(
   { clauses, boosts }: KeywordQuery,
@@ -25,20 +25,20 @@ export function explainChunk(
   score: number,
 ): number[] {
   const fields = [
-    ...(one.title ? [{ places: decodeField(chunk.title), weight: titleWeight }] : []),
-    ...(one.body ? [{ places: decodeField(chunk.body), weight: 1 }] : []),
+    ...(one.title ? [{ positions: decodeField(chunk.title), weight: titleWeight }] : []),
+    ...(one.body ? [{ positions: decodeField(chunk.body), weight: 1 }] : []),
   ]
   const length = (one.title ? chunk.title_length : 0) + (one.body ? chunk.body_length : 0)
-  const saturated = (idf: number, count: (places: Places) => number): number => {
-    const frequency = fields.reduce((sum, { places, weight }) => sum + weight * count(places), 0)
-    return bm25(weightOfIdf(idf), frequency, length, statistics.norm)
+  const bm25Of = (idf: number, count: (positions: Positions) => number): number => {
+    const frequency = fields.reduce((sum, { positions, weight }) => sum + weight * count(positions), 0)
+    return bm25(maxScoreOfIdf(idf), frequency, length, statistics.norm)
   }
   const partOf = (clause: Clause): number => {
     if (isPhrase(clause)) {
-      return weightOf(clause) * saturated(phraseIdf(clause, statistics), (places) => countPhrase(places, clause))
+      return weightOf(clause) * bm25Of(phraseIdf(clause, statistics), (positions) => countPhrase(positions, clause))
     }
     const alternatives = alternativesOf(clause, statistics).map(({ of, idf }) =>
-      saturated(idf, (places) => ('term' in of ? countTerm(places, of.term) : countOfPrefix(places, of.beginning))),
+      bm25Of(idf, (positions) => ('term' in of ? countTerm(positions, of.term) : countPrefix(positions, of.prefix))),
     )
     return weightOf(clause) * Math.max(0, ...alternatives)
   }
@@ -47,21 +47,22 @@ export function explainChunk(
   return sum === 0 ? parts : parts.map((part) => (part * score) / sum)
 }
 
-type Places = ReturnType<typeof decodeField>
+type Positions = ReturnType<typeof decodeField>
 
-function countTerm(places: Places, term: string): number {
+function countTerm(positions: Positions, term: string): number {
   const encoded = encodeTerm(term)
-  return places.flat().filter((one) => one === encoded).length
+  return positions.flat().filter((one) => one === encoded).length
 }
 
-function countOfPrefix(places: Places, beginning: string): number {
-  const beginnings = encodedPrefixes(beginning)
-  return places.flat().some((term) => beginnings.some((one) => term.startsWith(one))) ? 1 : 0
+function countPrefix(positions: Positions, prefix: string): number {
+  const prefixes = encodedPrefixes(prefix)
+  return positions.flat().some((term) => prefixes.some((one) => term.startsWith(one))) ? 1 : 0
 }
 
-function countPhrase(places: Places, clause: Clause): number {
+function countPhrase(positions: Positions, clause: Clause): number {
   const groups = groupsOf(clause).map((group) => group.map(encodeTerm))
   if (groups.length === 0) return 0
-  return places.filter((_, i) => groups.every((group, j) => (places[i + j] ?? []).some((term) => group.includes(term))))
-    .length
+  return positions.filter((_, i) =>
+    groups.every((group, j) => (positions[i + j] ?? []).some((term) => group.includes(term))),
+  ).length
 }

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { Cluster } from './cluster.ts'
 import { IndexCounts } from './index-counts.ts'
 
-test('a small index is counted whenever it has changed, a large one now and then, however many ask', async (t) => {
+test('a small index is counted after every change, a large one at intervals, for any number of callers', async (t) => {
   let counted = 0
   const server = createServer((_, response) => {
     counted++

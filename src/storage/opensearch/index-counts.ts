@@ -1,5 +1,5 @@
 import { type Cluster, ClusterTimeout } from './cluster.ts'
-import { chunksPath, ofChunk } from './mapping.ts'
+import { chunkField, chunksPath } from './mapping.ts'
 import { SearchCalls } from './search-calls.ts'
 
 /** The numbers of documents and chunks in an index. */
@@ -10,29 +10,29 @@ export interface Counts {
   readonly byProfile: ReadonlyMap<string, number>
 }
 
-/** Indexes up to this size are counted quickly, so they are counted after every change. */
+/** Indexes up to this size are counted after every change, because that is fast. */
 const smallMax = 1_000_000
-/** Counts of a larger index are kept for so long. */
-const keptMs = 60_000
+/** Counts of a larger index are cached for this time. */
+const cachedMs = 60_000
 const countMs = 10_000
 
 /** The state of an index when it was counted. It stays the same while nothing is written. */
 export interface IndexState {
   readonly position: number
-  /** Documents and chunks; for a while, deleted ones count too. */
+  /** Documents and chunks, including deleted ones that have not been merged away. */
   readonly entries: number
   /** The number of writes since the shard was opened on its node. */
   readonly writes: number
 }
 
 /**
- * Counts the contents of an index. The cluster reads every chunk for it, so how often it counts does not depend on the
- * number of callers.
+ * Counts the contents of an index. The cluster reads every chunk for it, so concurrent callers share a count and counts
+ * are cached.
  */
 export class IndexCounts {
   readonly #cluster: Cluster
   readonly #alias: string
-  #kept: { readonly counts: Counts | null; readonly state: string; readonly until: number } | null = null
+  #cached: { readonly counts: Counts | null; readonly state: string; readonly until: number } | null = null
   #counting: Promise<void> | null = null
 
   constructor(cluster: Cluster, alias: string) {
@@ -40,25 +40,25 @@ export class IndexCounts {
     this.#alias = alias
   }
 
-  /** Null if the index could not be counted in time, now or before. */
+  /** Returns null if no count has finished in time so far. */
   async at({ position, entries, writes }: IndexState): Promise<Counts | null> {
-    const kept = this.#kept
+    const cached = this.#cached
     const state = `${position} ${entries} ${writes}`
-    if (kept !== null && (kept.state === state || performance.now() < kept.until)) return kept.counts
-    this.#counting ??= this.#count(state, entries > smallMax ? keptMs : 0).finally(() => {
+    if (cached !== null && (cached.state === state || performance.now() < cached.until)) return cached.counts
+    this.#counting ??= this.#count(state, entries > smallMax ? cachedMs : 0).finally(() => {
       this.#counting = null
     })
     await this.#counting
-    return this.#kept!.counts
+    return this.#cached!.counts
   }
 
-  async #count(state: string, restMs: number): Promise<void> {
+  async #count(state: string, cacheMs: number): Promise<void> {
     try {
       const counts = await countAll(this.#cluster, this.#alias)
-      this.#kept = { counts, state, until: performance.now() + restMs }
+      this.#cached = { counts, state, until: performance.now() + cacheMs }
     } catch (error) {
       if (!(error instanceof ClusterTimeout)) throw error
-      this.#kept = { counts: this.#kept?.counts ?? null, state: '', until: performance.now() + restMs }
+      this.#cached = { counts: this.#cached?.counts ?? null, state: '', until: performance.now() + cacheMs }
     }
   }
 }
@@ -77,12 +77,12 @@ async function countAll(cluster: Cluster, alias: string): Promise<Counts> {
   const { hits, aggregations } = await new SearchCalls(cluster, alias, countMs).search<Counted>({
     size: 0,
     track_total_hits: true,
-    // Only an existing document has this field.
+    // Only documents that are not deleted have this field.
     query: { exists: { field: 'dataset' } },
     aggs: {
       chunks: {
         nested: { path: chunksPath },
-        aggs: { profiles: { terms: { field: ofChunk('profiles'), size: 1000 } } },
+        aggs: { profiles: { terms: { field: chunkField('profiles'), size: 1000 } } },
       },
     },
   })

@@ -1,5 +1,5 @@
 import { hash, randomBytes } from 'node:crypto'
-import { type Cluster, ClusterTrouble } from './cluster.ts'
+import { type Cluster, ClusterError } from './cluster.ts'
 import { indexDefinition, mappingFormat } from './mapping.ts'
 import type { IndexMeta } from './profiles.ts'
 
@@ -9,12 +9,11 @@ import type { IndexMeta } from './profiles.ts'
  * PREFIX alone for versions of Tidemark that had no families yet:
  *
  *   FAMILY-GENERATION-xxxxxxxx   an index
- *   FAMILY-GENERATION            an alias of it, for searches and writes: emptying creates another index under the
- *                                same alias
+ *   FAMILY-GENERATION            an alias of it, for searches and writes; to empty it, another index gets the alias
  *   FAMILY-current               an alias of the served index
  *   FAMILY-next                  an alias of the index that is built beside it
  *
- * Versions without families ignore the names of the others, because no number follows the prefix in these.
+ * Versions without families ignore the other names, because in these no number follows the prefix.
  */
 export interface NamedIndex {
   readonly name: string
@@ -33,7 +32,7 @@ export const familyOf = (prefix: string, version: string | null): string =>
 export const generationAlias = (family: string, generation: number): string => `${family}-${generation}`
 export const pointerAlias = (family: string, which: 'current' | 'next'): string => `${family}-${which}`
 
-/** For changes of indexes and aliases: each changes the state of the cluster, which all nodes have to receive. */
+/** The time limit for changes of indexes and aliases, which must be published to all nodes. */
 const changeMs = 60_000
 
 interface FoundIndexes {
@@ -49,7 +48,7 @@ export async function listIndexes(cluster: Cluster, prefix: string, timeoutMs: n
     method: 'GET',
     path: `/${prefix}-*`,
     query: { filter_path: '*.aliases,*.mappings._meta', expand_wildcards: 'all' },
-    harmless: true,
+    idempotent: true,
     timeoutMs,
   })
   return Object.entries(found).flatMap(([name, { aliases = {}, mappings = {} }]) => {
@@ -68,7 +67,7 @@ export async function listIndexes(cluster: Cluster, prefix: string, timeoutMs: n
   })
 }
 
-/** Counts all copies; an index that was removed meanwhile counts as 0. */
+/** The bytes of all shard copies. An index that was removed meanwhile counts as 0. */
 export async function diskBytes(
   cluster: Cluster,
   indexes: readonly Pick<NamedIndex, 'name'>[],
@@ -78,7 +77,7 @@ export async function diskBytes(
     method: 'GET',
     path: `/${indexes.map(({ name }) => name).join(',')}/_stats/store`,
     query: { filter_path: '_all.total.store', ignore_unavailable: true },
-    harmless: true,
+    idempotent: true,
     timeoutMs,
   })
   return _all?.total?.store?.size_in_bytes ?? 0
@@ -90,8 +89,8 @@ export interface IndexOrigin {
 }
 
 /**
- * Creates an empty index. If several processes create the first index of a generation, or the first target of a
- * pointer, at the same time, one succeeds; the others get false.
+ * Creates an empty index. Several processes may create the first index of a generation, or the first target of a
+ * pointer, at the same time. Then one of them succeeds, and the others get false.
  */
 export async function makeIndex(
   cluster: Cluster,
@@ -101,7 +100,7 @@ export async function makeIndex(
   pointer: string | null = null,
 ): Promise<boolean> {
   const meta: IndexMeta = { format: mappingFormat, rules, instance, shards, profiles: {} }
-  const pointing = pointer === null ? {} : { [pointer]: onlyOne }
+  const pointing = pointer === null ? {} : { [pointer]: exclusive }
   try {
     await cluster.call({
       method: 'PUT',
@@ -110,19 +109,19 @@ export async function makeIndex(
         ...indexDefinition(meta, shards),
         aliases: { ...Object.fromEntries(aliases.map((alias) => [alias, {}])), ...pointing },
       },
-      harmless: false,
+      idempotent: false,
       timeoutMs: changeMs,
     })
     return true
   } catch (error) {
-    if (error instanceof ClusterTrouble && taken.includes(error.type)) return false
+    if (error instanceof ClusterError && conflictTypes.includes(error.type)) return false
     throw error
   }
 }
 
-/** The cluster refuses a second write index of an alias, for indexes of any name: so only one of several succeeds. */
-const onlyOne = { is_write_index: true }
-const taken = ['resource_already_exists_exception', 'illegal_state_exception']
+/** The cluster refuses a second write index for an alias, so only one of several concurrent processes succeeds. */
+const exclusive = { is_write_index: true }
+const conflictTypes = ['resource_already_exists_exception', 'illegal_state_exception']
 
 /** The name that all processes use for the first index of a generation. */
 export const firstIndex = (family: string, generation: number): string =>
@@ -130,17 +129,17 @@ export const firstIndex = (family: string, generation: number): string =>
 
 /** Applies all actions or none. */
 export async function changeAliases(cluster: Cluster, actions: readonly object[]): Promise<void> {
-  await cluster.call({ method: 'POST', path: '/_aliases', body: { actions }, harmless: false, timeoutMs: changeMs })
+  await cluster.call({ method: 'POST', path: '/_aliases', body: { actions }, idempotent: false, timeoutMs: changeMs })
 }
 
-/** Whether the change failed because another process had changed the same thing before. */
+/** Whether the change failed because another process made a conflicting change first. */
 export const isOvertaken = (error: unknown): boolean =>
-  error instanceof ClusterTrouble && (error.status === 404 || taken.includes(error.type))
+  error instanceof ClusterError && (error.status === 404 || conflictTypes.includes(error.type))
 
-/** Moves a pointer, if it still points where it did. */
+/** The actions that move a pointer. They fail if it no longer points where it did. */
 export const movePointer = (alias: string, from: readonly NamedIndex[], to: string): object[] => [
   ...from.map(({ name }) => ({ remove: { index: name, alias, must_exist: true } })),
-  { add: { index: to, alias, ...onlyOne } },
+  { add: { index: to, alias, ...exclusive } },
 ]
 
 /** Replaces the index behind the alias with a new, empty one under the same aliases, in one step. */
@@ -149,7 +148,7 @@ export async function emptyIndex(cluster: Cluster, alias: string): Promise<void>
     method: 'GET',
     path: `/${alias}`,
     query: { filter_path: '*.aliases,*.mappings._meta' },
-    harmless: true,
+    idempotent: true,
     timeoutMs: changeMs,
   })
   const [name, { aliases = {}, mappings = {} }] = Object.entries(found)[0]!
@@ -167,7 +166,7 @@ export async function deleteIndexes(cluster: Cluster, names: readonly string[]):
       method: 'DELETE',
       path: `/${name}`,
       query: { ignore_unavailable: true },
-      harmless: true,
+      idempotent: true,
       timeoutMs: changeMs,
     })
   }

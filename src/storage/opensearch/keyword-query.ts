@@ -1,16 +1,17 @@
 import type { SearchFilters } from '../../search/search-index.ts'
-import { titleWeight, weightOfIdf } from '../../text/bm25.ts'
+import { maxScoreOfIdf, titleWeight } from '../../text/bm25.ts'
 import type { Clause, KeywordQuery } from '../../text/types.ts'
 import { encodeTerm } from './encode-terms.ts'
-import { ofChunk } from './mapping.ts'
+import { chunkField } from './mapping.ts'
 import { filterQueries, oneOf, type Query, type VisibleClass } from './scope-query.ts'
-import { groupsOf, inFields, looseOf, prefixQuery, type ScopeStatistics } from './scope-statistics.ts'
+import { expansionsOf, groupsOf, inFields, prefixQuery, type ScopeStatistics } from './scope-statistics.ts'
 
 /**
- * Translates a keyword query for the cluster. A match in a field scores its frequency (mapping.ts); the fields are
- * added, the title three times; then a script computes BM25 from it, with the statistics of the scope and the length of
- * the fields that may be searched. Lucene's own BM25 would count what the scope does not open, keeps lengths in one
- * byte, and adds fields afterwards.
+ * Translates a keyword query for the cluster. A match in a field scores its frequency (`mapping.ts`). The frequencies
+ * of the fields are added, with weight 3 for the title. Then a script computes BM25 from the sum, with the statistics
+ * of the scope and the length of the fields that may be searched. Lucene's own BM25 cannot be used: its statistics
+ * include chunks that the scope does not open, its lengths are rounded to one byte, and it scores each field
+ * separately.
  */
 export function keywordQuery(
   query: KeywordQuery,
@@ -25,7 +26,7 @@ export function keywordQuery(
   return built
 }
 
-/** A hybrid search uses the same statistics three times. */
+/** The last query built for each statistics object. A hybrid search needs the same query up to three times. */
 const lastBuilt = new WeakMap<
   ScopeStatistics,
   {
@@ -53,8 +54,9 @@ function buildQuery(
 }
 
 /**
- * The cluster accepts 1,024 clauses in a query. A larger query, with corrections of many words, still finds all of them
- * but ranks only by the strongest: first the boosts are left out, then all but some alternatives of a word, then words.
+ * The cluster accepts 1,024 clauses in a query. A larger query, such as one with corrections of many words, still finds
+ * all matches but is only ranked by its highest weights: `cuts` first leaves out the boosts, then alternatives of
+ * words, then words.
  */
 const leavesMax = 1000
 const all = Number.POSITIVE_INFINITY
@@ -70,7 +72,7 @@ const leaves = new Set(['term', 'terms', 'prefix', 'range', 'intervals'])
 const leavesOf = (query: unknown): number => {
   if (typeof query !== 'object' || query === null) return 0
   let sum = 0
-  // Counts in place, without a list of entries, because it runs for every keyword search on the main thread.
+  // Does not allocate lists of entries, because it runs on the main thread for every keyword search.
   if (Array.isArray(query)) for (const one of query) sum += leavesOf(one)
   else for (const name in query) sum += leaves.has(name) ? 1 : leavesOf((query as Query)[name])
   return sum
@@ -79,8 +81,8 @@ const leavesOf = (query: unknown): number => {
 interface Scoring {
   readonly statistics: ScopeStatistics
   /**
-   * The number of optional words, and of alternatives of each, that are scored: those with the highest weight.
-   * Documents that only match others come last.
+   * The most optional words, and alternatives of each, that are scored. Those with the highest weight are scored;
+   * documents that only match others come last.
    */
   readonly words: number
   readonly alternatives: number
@@ -95,23 +97,23 @@ function scoredQuery(
   const scored = (some: readonly Clause[]) => some.map((clause) => scoredClause(clause, one, scoring))
   const of = (kind: Clause['kind']) => clauses.filter((clause) => clause.kind === kind)
   const any = scored(strongest(of('any'), scoring.words, (clause) => mostOf(clause, scoring.statistics)))
-  if (any.length > 0 && (scoring.words < all || scoring.alternatives < all)) any.push(barely(of('any'), one))
+  if (any.length > 0 && (scoring.words < all || scoring.alternatives < all)) any.push(matchedLast(of('any'), one))
   const must = scored(of('must')).map((query, i) =>
-    scoring.alternatives < all ? oneOf([query, barely([of('must')[i]!], one)]) : query,
+    scoring.alternatives < all ? oneOf([query, matchedLast([of('must')[i]!], one)]) : query,
   )
-  const isOptional = must.length > 0
+  const hasRequired = must.length > 0
   return {
     bool: {
       filter: [one.filter, ...filters],
-      must: isOptional || any.length === 0 ? must : [oneOf(any)],
-      should: [...(isOptional ? any : []), ...scored(boosts)],
+      must: hasRequired || any.length === 0 ? must : [oneOf(any)],
+      should: [...(hasRequired ? any : []), ...scored(boosts)],
       must_not: [matchingAny(of('mustNot'), one)],
       minimum_should_match: 0,
     },
   }
 }
 
-/** The chunks that the query finds, without their scores. */
+/** A query for the same chunks, without scores. */
 export function matchingQuery(query: KeywordQuery, classes: readonly VisibleClass[], filters: readonly Query[]): Query {
   const clauses = merged(query.clauses)
   return oneOf(
@@ -128,14 +130,14 @@ export function matchingQuery(query: KeywordQuery, classes: readonly VisibleClas
   )
 }
 
-/** Whether the query can match anything at all. */
-export const asksForSomething = ({ clauses }: KeywordQuery): boolean => clauses.some(({ kind }) => kind !== 'mustNot')
+/** Whether the query has a clause that can match. */
+export const canMatch = ({ clauses }: KeywordQuery): boolean => clauses.some(({ kind }) => kind !== 'mustNot')
 
 /** Joins equal clauses into one with the sum of their weights: the cluster limits the number of clauses. */
 function merged(clauses: readonly Clause[]): readonly Clause[] {
   const distinct = new Map<string, Clause>()
   for (const clause of clauses) {
-    const key = JSON.stringify([clause.kind, groupsOf(clause), looseOf(clause)])
+    const key = JSON.stringify([clause.kind, groupsOf(clause), expansionsOf(clause)])
     const before = distinct.get(key)
     distinct.set(key, before === undefined ? clause : { ...before, weight: weightOf(before) + weightOf(clause) })
   }
@@ -146,29 +148,29 @@ function merged(clauses: readonly Clause[]): readonly Clause[] {
 export const weightOf = ({ weight }: Pick<Clause, 'weight'>): number =>
   weight > 0 && Number.isFinite(weight) ? weight : 1
 
-/** A phrase is several groups in a row, or adjacent words that are each found alone. */
+/** Whether the clause has several groups in a row, as a phrase or a boost of adjacent words has. */
 export const isPhrase = (clause: Clause): boolean => groupsOf(clause).length !== 1
 
 /** At least one of the clauses must match. */
 function matchingAny(clauses: readonly Clause[], one: VisibleClass): Query {
   const phrases = clauses.filter(isPhrase)
   const words = clauses.filter((clause) => !isPhrase(clause))
-  const loose = words.flatMap(looseOf)
+  const expansions = words.flatMap(expansionsOf)
   const terms = [
     ...words.flatMap((clause) => groupsOf(clause)[0]!),
-    ...loose.flatMap((match) => ('terms' in match ? match.terms : [])),
+    ...expansions.flatMap((match) => ('terms' in match ? match.terms : [])),
   ]
   const encoded = [...new Set(terms.map(encodeTerm))].filter((term) => term !== null)
-  const beginnings = loose.flatMap((match) => ('beginning' in match ? [match.beginning] : []))
+  const prefixes = expansions.flatMap((match) => ('prefix' in match ? [match.prefix] : []))
   return oneOf([
-    ...(encoded.length === 0 ? [] : [inFields(one, (field) => ({ terms: { [ofChunk(field)]: encoded } }))]),
-    ...beginnings.map((beginning) => inFields(one, prefixQuery(beginning))),
+    ...(encoded.length === 0 ? [] : [inFields(one, (field) => ({ terms: { [chunkField(field)]: encoded } }))]),
+    ...prefixes.map((prefix) => inFields(one, prefixQuery(prefix))),
     ...phrases.map((clause) => inFields(one, (field) => phraseQuery(clause, field))),
   ])
 }
 
-/** Matches of these clauses, with a score so low that it changes no order among scored documents. */
-const barely = (clauses: readonly Clause[], one: VisibleClass): Query => ({
+/** Matches of these clauses, with a score that is too low to change the order of scored documents. */
+const matchedLast = (clauses: readonly Clause[], one: VisibleClass): Query => ({
   constant_score: { filter: matchingAny(clauses, one), boost: 1e-9 },
 })
 
@@ -178,56 +180,58 @@ const strongest = <T>(some: readonly T[], most: number, strength: (one: T) => nu
 const mostOf = (clause: Clause, statistics: ScopeStatistics): number =>
   isPhrase(clause) ? phraseIdf(clause, statistics) : Math.max(...alternativesOf(clause, statistics).map(strengthOf), 0)
 
-/** A term that does not occur counts as 0, however rare that makes it. */
+/** A term that does not occur has strength 0, although its idf is the highest. */
 const strengthOf = ({ idf, occurs }: Alternative): number => (occurs ? idf : 0)
 
 function scoredClause(clause: Clause, one: VisibleClass, { statistics, alternatives }: Scoring): Query {
   if (isPhrase(clause)) {
     const idf = phraseIdf(clause, statistics)
     const found = (field: string, weight: number) => countedPhrase(phraseQuery(clause, field), weight)
-    return saturated(weightOf(clause) * idf, frequency(one, found), one, statistics)
+    return bm25Query(weightOf(clause) * idf, frequency(one, found), one, statistics)
   }
   const queries = strongest(alternativesOf(clause, statistics), alternatives, strengthOf).map(({ of, idf }) => {
     const found = (field: string, weight: number): Query => {
-      if ('beginning' in of) return { constant_score: { filter: prefixQuery(of.beginning)(field), boost: weight } }
+      if ('prefix' in of) return { constant_score: { filter: prefixQuery(of.prefix)(field), boost: weight } }
       const encoded = encodeTerm(of.term)
-      return encoded === null ? { match_none: {} } : { term: { [ofChunk(field)]: { value: encoded, boost: weight } } }
+      return encoded === null
+        ? { match_none: {} }
+        : { term: { [chunkField(field)]: { value: encoded, boost: weight } } }
     }
-    return saturated(weightOf(clause) * idf, frequency(one, found), one, statistics)
+    return bm25Query(weightOf(clause) * idf, frequency(one, found), one, statistics)
   })
   if (queries.length === 0) return { match_none: {} }
   return queries.length === 1 ? queries[0]! : { dis_max: { queries } }
 }
 
 export interface Alternative {
-  readonly of: { readonly term: string } | { readonly beginning: string }
-  /** Includes the factor of the alternative. */
+  readonly of: { readonly term: string } | { readonly prefix: string }
+  /** Multiplied by the factor of the alternative. */
   readonly idf: number
-  /** In a current version that may be searched. */
+  /** Whether it occurs in a current version that may be searched. */
   readonly occurs: boolean
 }
 
-/** The alternatives that find a word, each once, with its highest weight. */
+/** The alternatives that match a word. Each is listed once, with its highest weight. */
 export function alternativesOf(clause: Clause, statistics: ScopeStatistics): Alternative[] {
   const group = groupsOf(clause)[0]!
   const terms = new Map(group.map((term) => [term, statistics.idfOfTerm(term)]))
-  const beginnings = new Map<string, number>()
-  // An alternative counts as no rarer than the word itself, if that occurs.
+  const prefixes = new Map<string, number>()
+  // If the word itself occurs, no alternative has a higher idf than it.
   const most = Math.min(...group.filter((term) => statistics.occurs(term)).map((term) => statistics.idfOfTerm(term)))
-  for (const match of looseOf(clause)) {
+  for (const match of expansionsOf(clause)) {
     const factor = match.factor > 0 && Number.isFinite(match.factor) ? match.factor : 1
-    const counts = (to: Map<string, number>, name: string, idf: number) =>
+    const raise = (to: Map<string, number>, name: string, idf: number) =>
       to.set(name, Math.max(to.get(name) ?? 0, factor * Math.min(most, idf)))
-    if ('terms' in match) for (const term of match.terms) counts(terms, term, statistics.idfOfTerm(term))
-    else counts(beginnings, match.beginning, statistics.idfOfPrefix(match.beginning))
+    if ('terms' in match) for (const term of match.terms) raise(terms, term, statistics.idfOfTerm(term))
+    else raise(prefixes, match.prefix, statistics.idfOfPrefix(match.prefix))
   }
   return [
     ...Array.from(terms, ([term, idf]) => ({ of: { term }, idf, occurs: statistics.occurs(term) })),
-    ...Array.from(beginnings, ([beginning, idf]) => ({ of: { beginning }, idf, occurs: true })),
+    ...Array.from(prefixes, ([prefix, idf]) => ({ of: { prefix }, idf, occurs: true })),
   ]
 }
 
-/** The sum over the groups; 0 if one of them is empty, because nothing matches it. */
+/** The sum of the groups' idf; 0 if a group is empty, because then nothing matches. */
 export function phraseIdf(clause: Clause, statistics: ScopeStatistics): number {
   const groups = groupsOf(clause)
   if (groups.length === 0 || groups.some((group) => group.length === 0)) return 0
@@ -240,10 +244,10 @@ function phraseQuery(clause: Clause, field: string): Query {
   )
   if (groups.length === 0 || groups.includes('')) return { match_none: {} }
   const match = { query: groups.join(' '), ordered: true, max_gaps: 0 }
-  return { intervals: { [ofChunk(field)]: { match } } }
+  return { intervals: { [chunkField(field)]: { match } } }
 }
 
-/** The cluster scores f occurrences as f / (f + 1). */
+/** `intervals` scores f occurrences as f / (f + 1). The script converts the score back to f. */
 const countedPhrase = (query: Query, weight: number): Query =>
   'match_none' in query
     ? query
@@ -259,18 +263,18 @@ const frequency = (one: VisibleClass, found: (field: string, weight: number) => 
 
 const lengthOf = ({ title, body }: VisibleClass): string =>
   [...(title ? ['title_length'] : []), ...(body ? ['body_length'] : [])]
-    .map((field) => `doc['${ofChunk(field)}'].value`)
+    .map((field) => `doc['${chunkField(field)}'].value`)
     .join(' + ')
 
-/** BM25 as in `bm25` of text/bm25.ts, computed by the cluster: the score of the query is the frequency. */
-function saturated(idf: number, query: Query, one: VisibleClass, { norm }: ScopeStatistics): Query {
+/** The formula of `bm25` in `text/bm25.ts`, as a script for the cluster. The score of `query` is the frequency. */
+function bm25Query(idf: number, query: Query, one: VisibleClass, { norm }: ScopeStatistics): Query {
   if ('match_none' in query) return query
   return {
     script_score: {
       query,
       script: {
         source: `params.weight * _score / (_score + params.base + params.step * (${lengthOf(one)}))`,
-        params: { weight: weightOfIdf(idf), base: norm.normBase, step: norm.normStep },
+        params: { weight: maxScoreOfIdf(idf), base: norm.normBase, step: norm.normStep },
       },
     },
   }

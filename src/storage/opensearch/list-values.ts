@@ -1,6 +1,6 @@
 import type { ValueCount } from '../../search/facets.ts'
 import type { ValuesPage, ValuesRequest } from '../../search/search-index.ts'
-import { allOf, anyEntry, isCurrent, namedBy, nested } from './scope-query.ts'
+import { allOf, anyEntry, inDatasetsOf, isCurrent, nested } from './scope-query.ts'
 import type { SearchCalls } from './search-calls.ts'
 
 interface Listed {
@@ -12,7 +12,7 @@ interface Listed {
   }
 }
 
-/** Values with the prefix, in the order of their bytes. */
+/** Lists values with the prefix, in the order of their UTF-8 bytes. */
 export async function listValues(calls: SearchCalls, request: ValuesRequest): Promise<ValuesPage> {
   const { scope, field, prefix, after, limit } = request
   if (scope.entries.length === 0 || limit <= 0) return { outcome: 'found', values: [], next: null }
@@ -21,9 +21,9 @@ export async function listValues(calls: SearchCalls, request: ValuesRequest): Pr
   const { aggregations } = await calls.search<Listed>({
     size: 0,
     track_total_hits: false,
-    query: allOf(namedBy(scope.entries), nested(allOf(anyEntry(scope.entries), isCurrent))),
+    query: allOf(inDatasetsOf(scope.entries), nested(allOf(anyEntry(scope.entries), isCurrent))),
     aggs: {
-      // `after` is excluded from a list, but the prefix itself may be a value.
+      // `after` excludes its value, but the prefix itself may be a value, so it is counted separately.
       same: { filter: { term: { [field]: prefix } } },
       values: {
         composite: {
@@ -34,9 +34,9 @@ export async function listValues(calls: SearchCalls, request: ValuesRequest): Pr
       },
     },
   })
-  const isSame = isFirst && from !== '' && aggregations.same.doc_count > 0
+  const prefixIsValue = isFirst && from !== '' && aggregations.same.doc_count > 0
   const found: ValueCount[] = [
-    ...(isSame ? [{ value: prefix, count: aggregations.same.doc_count }] : []),
+    ...(prefixIsValue ? [{ value: prefix, count: aggregations.same.doc_count }] : []),
     ...aggregations.values.buckets
       .map(({ key, doc_count }) => ({ value: key.value, count: doc_count }))
       .filter(({ value }) => value.startsWith(prefix)),

@@ -1,20 +1,20 @@
 import type { WithoutVectorPage, WithoutVectorRequest } from '../../indexing/fed-index.ts'
-import { documentChunksMax, ofChunk } from './mapping.ts'
+import { chunkField, documentChunksMax } from './mapping.ts'
 import { chunksOf, idOf, type SearchCalls, withBestChunks } from './search-calls.ts'
 
-/** Documents in one answer: each may have many chunks. */
+/** The most documents in one response, because each may have many chunks. */
 const documentsMax = 500
 
 export async function listWithoutVector(
   calls: SearchCalls,
   { profileId, languages, after, limit }: WithoutVectorRequest,
 ): Promise<WithoutVectorPage> {
-  const wanted = languages === null ? [] : [{ terms: { [ofChunk('language')]: languages } }]
-  const lacking = { bool: { filter: wanted, must_not: [{ term: { [ofChunk('profiles')]: profileId } }] } }
+  const inLanguages = languages === null ? [] : [{ terms: { [chunkField('language')]: languages } }]
+  const withoutVector = { bool: { filter: inLanguages, must_not: [{ term: { [chunkField('profiles')]: profileId } }] } }
   const { found: hits } = await calls.documents({
     size: Math.min(limit, documentsMax) + 1,
     track_total_hits: false,
-    query: withBestChunks(lacking, documentChunksMax),
+    query: withBestChunks(withoutVector, documentChunksMax),
     sort: [{ id: 'asc' }],
     ...(after === null ? {} : { search_after: [after] }),
   })

@@ -1,12 +1,13 @@
 import { hash } from 'node:crypto'
+import { type ColumnRow, documentColumns } from '../../document/rows.ts'
 
-/** Raise it whenever an index of an earlier version cannot be continued: such an index is not served, but rebuilt. */
+/** Increase it whenever an index of an earlier version cannot be used any more. Such an index is rebuilt. */
 export const mappingFormat = 2
 
 /** The path of the nested chunks. */
 export const chunksPath = 'chunks'
 /** The full name of a chunk's field. */
-export const ofChunk = (name: string): string => `${chunksPath}.${name}`
+export const chunkField = (name: string): string => `${chunksPath}.${name}`
 
 /** Each profile has its own vector field, because the number of dimensions of a field cannot change. */
 export const vectorField = (profileId: string, dimensions: number): string =>
@@ -18,33 +19,37 @@ export const vectorMapping = (dimensions: number) => ({
   method: { name: 'hnsw', engine: 'lucene', space_type: 'cosinesimil', parameters: { m: 16, ef_construction: 128 } },
 })
 
-/** Values that are too long for Lucene are stored, but not found. */
+/** Values that are too long for Lucene are stored, but cannot be searched. */
 const keyword = { type: 'keyword', ignore_above: 8191 }
 const kept = { index: false, doc_values: false }
 
-/** Columns of both a chunk and its document: scope and filters use the chunks, facets and orders the documents. */
-const sharedColumns = {
-  dataset: keyword,
-  platform: keyword,
-  region: keyword,
-  content_type: keyword,
-  status: keyword,
-  language: keyword,
-  // Whole numbers that may be too large for a long, compared as doubles everywhere.
-  published_at: { type: 'double' },
-  score: { type: 'double' },
-}
+/** The name of a column in the index: the name of its facet if it has one. */
+export const indexField = ({ facet, name }: ColumnRow): string => facet ?? name
 
-/** The score of a term or phrase is its frequency; keyword-query.ts does the rest of BM25. */
+/**
+ * Whether both chunks and documents have the column. Scope and filters use the column of chunks, facets and sorting
+ * that of documents. Sorting by a number must check for each chunk whether it may be read.
+ */
+const isShared = ({ kind, indexed }: ColumnRow): boolean => indexed === 'columns' || kind === 'integer'
+const indexedRows = documentColumns.filter(({ indexed }) => indexed !== undefined)
+export const sharedRows = indexedRows.filter(isShared)
+export const documentRows = indexedRows.filter((row) => !isShared(row))
+
+// Numbers are compared as doubles everywhere, and times may be too large for a long.
+const typeOf = ({ kind }: ColumnRow) => (kind === 'integer' || kind === 'time' ? { type: 'double' } : keyword)
+const columnsOf = (rows: readonly ColumnRow[]) => Object.fromEntries(rows.map((row) => [indexField(row), typeOf(row)]))
+const sharedColumns = columnsOf(sharedRows)
+
+/** The score of a term or phrase is its frequency; `keyword-query.ts` computes BM25 from it. */
 const terms = { type: 'text', analyzer: 'terms', similarity: 'frequency', norms: false }
 
-/** The largest number of chunks of a document, with all versions, as in the embedded index. */
+/** The most chunks of a document, in all versions together. The embedded index has the same limit. */
 export const documentChunksMax = 65_536
 
 const indexSettings = {
   // One replica, if there is a second node.
   auto_expand_replicas: '0-1',
-  // Acknowledged writes are on disk; the writer makes them visible.
+  // Acknowledged writes are on disk. Refreshes are explicit, as part of each batch.
   translog: { durability: 'request' },
   refresh_interval: '-1',
   knn: true,
@@ -73,14 +78,11 @@ export const indexDefinition = (meta: object, shards: number) => ({
       id: keyword,
       // The last batch of the feed that changed the document.
       at: { type: 'long', ...kept },
-      // Only in the document that has the position of the index.
+      // `position` and `purgedThrough` are only in the document that stores the position of the index.
       position: { type: 'long', ...kept },
       purgedThrough: { type: 'long', ...kept },
       ...sharedColumns,
-      author: keyword,
-      topics: keyword,
-      tags: keyword,
-      classifications: keyword,
+      ...columnsOf(documentRows),
       day: keyword,
       week: keyword,
       month: keyword,
@@ -100,7 +102,7 @@ export const indexDefinition = (meta: object, shards: number) => ({
           body_length: { type: 'double', index: false },
           body_words: keyword,
           has_body: { type: 'boolean' },
-          // The profiles of which the chunk has a vector.
+          // The profiles for which the chunk has a vector.
           profiles: keyword,
         },
       },

@@ -6,12 +6,12 @@ import { readClusterHealth } from './report-health.ts'
 const measureMs = 2000
 const statuses = ['green', 'yellow', 'red'] as const
 
-/** The health of the cluster for the indexes of this instance, and the disks of its nodes. */
+/** Registers metrics of the cluster's health for the indexes of this instance, and of the disks of its nodes. */
 export function measureCluster(cluster: Cluster, prefix: string, measures: Measures): void {
   measures.gauges(
     {
       tidemark_cluster_status: { help: '1 for the status of the search indexes in the cluster.', labels: ['status'] },
-      tidemark_cluster_has_manager: '1 where the node that was asked has a cluster manager, 0 where it has none.',
+      tidemark_cluster_has_manager: '1 if the node that answered has a cluster manager, otherwise 0.',
       tidemark_cluster_nodes: 'Nodes of the cluster.',
       tidemark_cluster_shards: { help: 'Shards of the search indexes, replicas included.', labels: ['state'] },
     },
@@ -31,11 +31,11 @@ export function measureCluster(cluster: Cluster, prefix: string, measures: Measu
       }
     },
   )
-  // A separate request, because no node answers it without a cluster manager.
+  // Separate gauges, because no node answers this request without a cluster manager.
   measures.gauges(
     {
       tidemark_cluster_disks_past_watermark: {
-        help: 'Nodes of the cluster whose disk is past a watermark.',
+        help: 'Nodes of the cluster whose disk has exceeded a watermark.',
         labels: ['watermark'],
       },
     },

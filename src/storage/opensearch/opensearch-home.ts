@@ -2,8 +2,7 @@ import type { SearchIndex } from '../../indexing/fed-index.ts'
 import type { IndexHome, IndexOfOtherVersion, InspectedIndex, NextIndex } from '../../indexing/index-home.ts'
 import type { Finding } from '../../operator/examine.ts'
 import type { Measures } from '../../platform/measures.ts'
-import { AbsentIndex } from './absent-index.ts'
-import { Cluster, type ClusterOptions, ClusterTimeout, ClusterTrouble, isAway } from './cluster.ts'
+import { Cluster, ClusterError, type ClusterOptions, ClusterTimeout, isTransient } from './cluster.ts'
 import { examineCluster, examineServed } from './examine-cluster.ts'
 import { IndexCounts } from './index-counts.ts'
 import {
@@ -26,6 +25,7 @@ import { mappingFormat } from './mapping.ts'
 import { measureCluster } from './measure-cluster.ts'
 import { OpenSearchIndex } from './opensearch-index.ts'
 import { reportHealth } from './report-health.ts'
+import { UnreachableIndex } from './unreachable-index.ts'
 
 export interface OpenSearchHomeOptions extends ClusterOptions {
   /** The prefix of index names: every instance in a cluster needs its own. */
@@ -33,18 +33,18 @@ export interface OpenSearchHomeOptions extends ClusterOptions {
   readonly origin: IndexOrigin
   /** The number of primary shards of a new index; an existing one keeps its number. Default: 1. */
   readonly shards?: number
-  /** How long a replaced index stays for processes that still use it. */
+  /** How long a replaced index is kept for processes that still use it. */
   readonly graceMs?: number
-  /** The time limit for listing indexes, at the start and elsewhere, if the cluster does not answer. */
+  /** The time limit for listing indexes. It delays the start if the cluster does not answer. */
   readonly listMs?: number
   readonly comparedMax?: number
-  /** The registry for measurements of the cluster's health. */
+  /** The registry for metrics of the cluster's health. */
   readonly measures?: Measures
 }
 
 /**
- * Indexes in an OpenSearch cluster, which all processes of a version share: numbered generations, and aliases that
- * point at them. Indexes of other versions stay until an operator removes them.
+ * The indexes in an OpenSearch cluster, which all processes of a version share. They have numbered generations, and
+ * aliases point to them.
  */
 export class OpenSearchHome implements IndexHome {
   readonly fedBy = 'one'
@@ -60,8 +60,8 @@ export class OpenSearchHome implements IndexHome {
   readonly #comparedMax: number | undefined
   /** The generation of the index that was last opened to be served. */
   #generation = 0
-  /** An open failed because the cluster was away. */
-  #isAwaited = false
+  /** The last attempt to open the index failed because the cluster was unreachable. */
+  #isUnreachable = false
 
   constructor(options: OpenSearchHomeOptions) {
     const { prefix, origin, shards = 1, graceMs = 10_000, listMs = 5000, comparedMax, measures, ...cluster } = options
@@ -77,28 +77,30 @@ export class OpenSearchHome implements IndexHome {
     if (measures !== undefined) measureCluster(this.#cluster, prefix, measures)
   }
 
-  /** The process starts without a cluster that is away, but not with one that refuses us. */
+  /**
+   * If the cluster is unreachable, the process starts without it. If the cluster refuses the login, the start fails.
+   */
   async open(): Promise<SearchIndex> {
     try {
       return await this.#openServed()
     } catch (error) {
-      if (!isAway(error)) throw error
-      this.#isAwaited = true
-      return new AbsentIndex(error.message)
+      if (!isTransient(error)) throw error
+      this.#isUnreachable = true
+      return new UnreachableIndex(error.message)
     }
   }
 
   async openNewer(): Promise<SearchIndex | null> {
-    if (this.#isAwaited) return this.#openServed()
+    if (this.#isUnreachable) return this.#openServed()
     const served = currentOf(await this.#list())
-    // The index can be derived again: if it was removed, it is created anew.
+    // An index that somebody removed is created again. All its data is in the store.
     if (served === null) return this.#openServed()
     if (served.generation <= this.#generation || !this.#isOurs(served)) return null
     this.#generation = served.generation
     return this.#index(served.generation)
   }
 
-  /** Other processes notice a newly served index within a second. */
+  /** Waits before it removes older indexes, because other processes notice a newly served index within a second. */
   async removeOlder(): Promise<void> {
     const before = this.#generation
     const isOlder = ({ generation, isNext }: NamedIndex) => generation < before && !isNext
@@ -114,10 +116,10 @@ export class OpenSearchHome implements IndexHome {
   }
 
   async removeNext(): Promise<boolean> {
-    const begun = (await this.#list()).filter(({ isNext }) => isNext)
+    const unfinished = (await this.#list()).filter(({ isNext }) => isNext)
     await deleteIndexes(
       this.#cluster,
-      begun.map(({ name }) => name),
+      unfinished.map(({ name }) => name),
     )
     return true
   }
@@ -131,17 +133,18 @@ export class OpenSearchHome implements IndexHome {
     const served = currentOf(await this.#list())
     if (served === null || !this.#isOurs(served)) return null
     const findings = await examineServed(this.#cluster, served.name)
-    const unread = { position: 0, chunks: 0, bytes: 0 }
+    const unreadable = { position: 0, chunks: 0, bytes: 0 }
     try {
       const alias = generationAlias(this.#family, served.generation)
       const counts = new IndexCounts(this.#cluster, alias)
       const { position, chunks, diskBytes } = await reportHealth(this.#cluster, alias, counts)
-      return { ...unread, position, chunks, bytes: diskBytes, findings }
+      return { ...unreadable, position, chunks, bytes: diskBytes, findings }
     } catch (error) {
-      if (!(error instanceof ClusterTrouble || error instanceof ClusterTimeout)) throw error
+      if (!(error instanceof ClusterError || error instanceof ClusterTimeout)) throw error
       const about = `the search index ${served.name} cannot be read: ${error.message}`
-      const advice = 'see that all nodes of the cluster run; if its data is lost, run tidemark reindex'
-      return { ...unread, findings: [...findings, { state: 'failure', about, advice }] }
+      const advice =
+        'check that all nodes of the cluster are running; if the data of the index is lost, run tidemark reindex'
+      return { ...unreadable, findings: [...findings, { state: 'failure', about, advice }] }
     }
   }
 
@@ -176,7 +179,7 @@ export class OpenSearchHome implements IndexHome {
 
   async #openServed(): Promise<SearchIndex> {
     this.#generation = await this.#servedGeneration()
-    this.#isAwaited = false
+    this.#isUnreachable = false
     return this.#index(this.#generation)
   }
 
@@ -200,7 +203,10 @@ export class OpenSearchHome implements IndexHome {
     return (await this.#listAll()).filter(({ version }) => version === this.version)
   }
 
-  /** Indexes of another instance with the same prefix are a configuration mistake, but not ours to remove. */
+  /**
+   * Excludes indexes of another instance with the same prefix: that is a misconfiguration, but they must not be
+   * removed.
+   */
   #isOtherVersion({ version, meta }: NamedIndex): boolean {
     return version !== this.version && meta?.instance === this.#origin.instance
   }
@@ -210,19 +216,19 @@ export class OpenSearchHome implements IndexHome {
     return meta !== null && meta.format === mappingFormat && meta.rules === rules && meta.instance === instance
   }
 
-  /** Creates an empty index if there is none yet, or it has another origin. */
+  /** Creates an empty index if there is none yet, or if the served one has another origin. */
   #servedGeneration(): Promise<number> {
-    return this.#untilFirst(async () => {
+    return this.#retryOnConflict(async () => {
       const indexes = await this.#list()
       const served = currentOf(indexes)
       if (served !== null && this.#isOurs(served)) return served.generation
       const generation = newGeneration(indexes)
       const name = firstIndex(this.#family, generation)
       const [current, next] = [pointerAlias(this.#family, 'current'), pointerAlias(this.#family, 'next')]
-      // If another process creates one at the same time, that one is used.
+      // If another process creates one at the same time, the next attempt uses that one.
       const alias = generationAlias(this.#family, generation)
       if (!(await this.#make(name, alias, served === null ? current : null))) return null
-      const begun = indexes.filter(({ isNext }) => isNext)
+      const unfinished = indexes.filter(({ isNext }) => isNext)
       const actions = [
         ...(served === null
           ? []
@@ -231,7 +237,7 @@ export class OpenSearchHome implements IndexHome {
               indexes.filter(({ isCurrent }) => isCurrent),
               name,
             )),
-        ...begun.map((one) => ({ remove: { index: one.name, alias: next } })),
+        ...unfinished.map((one) => ({ remove: { index: one.name, alias: next } })),
       ]
       try {
         if (actions.length > 0) await changeAliases(this.#cluster, actions)
@@ -243,8 +249,8 @@ export class OpenSearchHome implements IndexHome {
     })
   }
 
-  /** Lists the indexes and tries again if another process was faster. */
-  async #untilFirst<T>(attempt: () => Promise<T | null>): Promise<T> {
+  /** Repeats the attempt while other processes make conflicting changes. */
+  async #retryOnConflict<T>(attempt: () => Promise<T | null>): Promise<T> {
     for (let attempts = 0; attempts < 10; attempts++) {
       try {
         const done = await attempt()
@@ -253,25 +259,25 @@ export class OpenSearchHome implements IndexHome {
         if (!isOvertaken(error)) throw error
       }
     }
-    throw new ClusterTrouble('the search index to be served is changed by others again and again', 503, 'no_index')
+    throw new ClusterError('other processes keep changing which search index is served: try again', 503, 'no_index')
   }
 
-  /** Continues the index that was begun with this origin, or creates an empty one. */
+  /** Continues the unfinished index if it has this origin, or creates an empty one. */
   async #nextGeneration(): Promise<number> {
     const indexes = await this.#list()
-    const begun = indexes.filter(({ isNext }) => isNext)
+    const unfinished = indexes.filter(({ isNext }) => isNext)
     const served = currentOf(indexes)?.generation ?? 0
-    const going = begun.find((one) => one.generation > served && this.#isOurs(one))
-    if (going !== undefined) return going.generation
+    const resumable = unfinished.find((one) => one.generation > served && this.#isOurs(one))
+    if (resumable !== undefined) return resumable.generation
     const generation = newGeneration(indexes)
     const name = firstIndex(this.#family, generation)
     const alias = generationAlias(this.#family, generation)
     const next = pointerAlias(this.#family, 'next')
-    // If several processes begin one at the same time, the cluster gives the pointer to one of them.
-    if (!(await this.#make(name, alias, begun.length === 0 ? next : null))) throw new Error(startedByAnother)
-    if (begun.length === 0) return generation
+    // If several processes start one at the same time, the cluster gives the pointer to one of them.
+    if (!(await this.#make(name, alias, unfinished.length === 0 ? next : null))) throw new Error(startedByAnother)
+    if (unfinished.length === 0) return generation
     try {
-      await changeAliases(this.#cluster, movePointer(next, begun, name))
+      await changeAliases(this.#cluster, movePointer(next, unfinished, name))
       return generation
     } catch (error) {
       if (!isOvertaken(error)) throw error
@@ -281,7 +287,7 @@ export class OpenSearchHome implements IndexHome {
   }
 
   #serveNext(generation: number): Promise<number> {
-    return this.#untilFirst(async () => {
+    return this.#retryOnConflict(async () => {
       const indexes = await this.#list()
       const built = indexes.find((one) => one.generation === generation && one.isNext)
       if (built === undefined) {
@@ -299,11 +305,11 @@ export class OpenSearchHome implements IndexHome {
   }
 }
 
-const startedByAnother = 'another process began to build a search index at the same moment: run tidemark reindex again'
+const startedByAnother = 'another process started to build a search index at the same time: run tidemark reindex again'
 
 const currentOf = (indexes: readonly NamedIndex[]): NamedIndex | null =>
   indexes.filter(({ isCurrent }) => isCurrent).sort((a, b) => b.generation - a.generation)[0] ?? null
 
-/** Higher than any earlier generation: a removed index may still be open in a process. */
+/** Higher than any earlier generation, even of removed indexes, because a process may still have one of them open. */
 const newGeneration = (indexes: readonly NamedIndex[]): number =>
   Math.max(Math.floor(Date.now() / 1000), ...indexes.map(({ generation }) => generation + 1))

@@ -23,7 +23,7 @@ import type {
   VectorRequest,
 } from '../../search/search-index.ts'
 import { applyBatch, readPosition, writePurged } from './apply-batch.ts'
-import { type Cluster, ClusterTimeout, ClusterTrouble } from './cluster.ts'
+import { type Cluster, ClusterError, ClusterTimeout } from './cluster.ts'
 import { IndexCounts } from './index-counts.ts'
 import { emptyIndex } from './index-names.ts'
 import { listValues } from './list-values.ts'
@@ -38,16 +38,16 @@ import { findSimilarWords } from './similar-words.ts'
 
 export interface OpenSearchIndexOptions {
   readonly cluster: Cluster
-  /** The alias of its generation. */
+  /** The alias of the index's generation. */
   readonly alias: string
-  /** The largest number of vectors for exact comparison; among more, the graph preselects. */
+  /** The most vectors that are compared exactly. Among more, the HNSW graph preselects candidates. */
   readonly comparedMax?: number
 }
 
-/** The number of large scopes that are remembered. */
+/** The size of the cache of large scopes. */
 const largeScopesMax = 500
 
-/** The adapter of the port: all data is in the cluster, and this process keeps nothing that an answer is made from. */
+/** The adapter for OpenSearch. All data is in the cluster, and this process caches nothing that affects results. */
 export class OpenSearchIndex implements SearchIndex {
   readonly isSound = true
   readonly #cluster: Cluster
@@ -67,7 +67,7 @@ export class OpenSearchIndex implements SearchIndex {
   }
 
   apply(batch: IndexBatch): Promise<ApplyOutcome> {
-    return this.#or(async () => {
+    return this.#asOutcome(async () => {
       await applyBatch(this.#cluster, this.#alias, this.#profiles, batch)
       return { outcome: 'applied' as const }
     }).then((outcome) =>
@@ -99,7 +99,7 @@ export class OpenSearchIndex implements SearchIndex {
         query === null ? [] : keywordScores(calls, { ...request, query }),
         Promise.all(request.vectors.map(async (one) => vectorScores(request, one, await dimensionsOf(one.profileId)))),
       ])
-      const found = await calls.askTogether<DocumentScores[]>([...words, ...near])
+      const found = await calls.searchTogether<DocumentScores[]>([...words, ...near])
       const [byWords, byVectors] = [found.slice(0, words.length), found.slice(words.length)]
       const scores = documentIds.map((documentId) => ({
         documentId,
@@ -119,14 +119,14 @@ export class OpenSearchIndex implements SearchIndex {
   }
 
   async position(): Promise<number> {
-    return (await inOurWords(readPosition(this.#cluster, this.#alias, positionMs))).position
+    return (await withErrorCode(readPosition(this.#cluster, this.#alias, positionMs))).position
   }
 
   health(): Promise<IndexHealth> {
-    return inOurWords(reportHealth(this.#cluster, this.#alias, this.#counts))
+    return withErrorCode(reportHealth(this.#cluster, this.#alias, this.#counts))
   }
 
-  /** All acknowledged writes are on the cluster's disks. */
+  /** Does nothing, because all acknowledged writes are on the cluster's disks. */
   async checkpoint(): Promise<void> {}
 
   async purge(): Promise<void> {
@@ -143,7 +143,7 @@ export class OpenSearchIndex implements SearchIndex {
     this.#purging = null
   }
 
-  /** Idle connections close by themselves. */
+  /** Does nothing, because idle connections close by themselves. */
   async close(): Promise<void> {}
 
   async #search<Page>(
@@ -151,15 +151,15 @@ export class OpenSearchIndex implements SearchIndex {
     work: (calls: SearchCalls) => Promise<Page>,
   ): Promise<Page | TimedOut | Unavailable> {
     if (timeoutMs <= 0) return { outcome: 'timed_out' }
-    return this.#or(() => work(new SearchCalls(this.#cluster, this.#alias, timeoutMs)))
+    return this.#asOutcome(() => work(new SearchCalls(this.#cluster, this.#alias, timeoutMs)))
   }
 
-  async #or<Page>(work: () => Promise<Page>): Promise<Page | TimedOut | Unavailable> {
+  async #asOutcome<Page>(work: () => Promise<Page>): Promise<Page | TimedOut | Unavailable> {
     try {
       return await work()
     } catch (error) {
       if (error instanceof ClusterTimeout) return { outcome: 'timed_out' }
-      if (error instanceof ClusterTrouble) return { outcome: 'unavailable', reason: error.message }
+      if (error instanceof ClusterError) return { outcome: 'unavailable', reason: error.message }
       throw error
     }
   }
@@ -167,12 +167,12 @@ export class OpenSearchIndex implements SearchIndex {
 
 const positionMs = 5000
 
-/** Translates errors of the cluster into errors with a code. */
-async function inOurWords<T>(asked: Promise<T>): Promise<T> {
+/** Converts errors of the cluster to errors with an error code. */
+async function withErrorCode<T>(call: Promise<T>): Promise<T> {
   try {
-    return await asked
+    return await call
   } catch (error) {
-    if (!(error instanceof ClusterTimeout || error instanceof ClusterTrouble)) throw error
+    if (!(error instanceof ClusterTimeout || error instanceof ClusterError)) throw error
     throw new TidemarkError('search_backend_unavailable', error.message, { cause: error })
   }
 }

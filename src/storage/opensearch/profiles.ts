@@ -1,11 +1,11 @@
-import { type Cluster, type ClusterCall, isAway } from './cluster.ts'
+import { type Cluster, type ClusterCall, isTransient } from './cluster.ts'
 import { chunksPath, vectorField, vectorMapping } from './mapping.ts'
 import type { Dimensions } from './stored-document.ts'
 
 /** The metadata in the mapping of an index. */
 export interface IndexMeta {
   readonly format: number
-  /** The rules of text analysis that made the terms. */
+  /** The rules of text analysis and columns by which the index was built. */
   readonly rules: string
   /** The instance whose store the index belongs to. */
   readonly instance: string | null
@@ -18,18 +18,18 @@ interface Mappings {
   readonly [index: string]: { readonly mappings: { readonly _meta: IndexMeta } }
 }
 
-/** Another process may have added a profile, or emptied the index. */
-const keptMs = 1000
+/** The mapping is cached for this time. Then it is read again, because another process may have changed it. */
+const cachedMs = 1000
 const callMs = 10_000
-const ofManager = { timeoutMs: callMs, query: {} }
+const fromManager = { timeoutMs: callMs, query: {} }
 /**
- * A node without a manager, or a busy one, does not answer before this timeout: a search that can do without the answer
+ * A busy node, or one without a cluster manager, only answers after this timeout. A search that has a cached answer
  * waits only a moment.
  */
-const checkAgain = { local: true, cluster_manager_timeout: '100ms' }
+const recheck = { local: true, cluster_manager_timeout: '100ms' }
 const readFirst = { local: true, cluster_manager_timeout: '3s' }
 
-/** The dimensions of each profile's vectors. They are stored in the mapping, for all processes. */
+/** The dimensions of each profile's vectors. They are stored in the mapping, which all processes share. */
 export class Profiles {
   readonly #cluster: Cluster
   readonly #alias: string
@@ -41,24 +41,24 @@ export class Profiles {
   }
 
   /**
-   * The dimensions for searches, as this process last read them; it checks them every second. Any node returns its
-   * local state, so a search does not wait for a cluster manager. If no node answers, the last state still holds,
-   * because dimensions of a profile do not change.
+   * The dimensions for searches, from a cache that is checked every second. Nodes answer from their local state, so
+   * that a search does not wait for a cluster manager. If no node answers, the cached state is used, because the
+   * dimensions of a profile do not change.
    */
   async known(profileId: string, timeoutMs: number): Promise<Pick<Dimensions, 'of'>> {
     const last = this.#known?.dimensions.has(profileId) ? this.#known : null
-    if (last !== null && performance.now() - last.readAt < keptMs) return dimensionsOf(last)
+    if (last !== null && performance.now() - last.readAt < cachedMs) return dimensionsOf(last)
     try {
-      return dimensionsOf(await this.#read({ timeoutMs, query: last === null ? readFirst : checkAgain }))
+      return dimensionsOf(await this.#read({ timeoutMs, query: last === null ? readFirst : recheck }))
     } catch (error) {
-      if (last === null || !isAway(error)) throw error
+      if (last === null || !isTransient(error)) throw error
       return dimensionsOf(last)
     }
   }
 
-  /** The dimensions for writes: `add` stores `changed` in the mapping before any such vector is written. */
+  /** The dimensions for writes. `add` must store `changed` in the mapping before any of these vectors is written. */
   async writable(): Promise<Dimensions & { readonly changed: ReadonlyMap<string, number> }> {
-    const { dimensions } = await this.#read(ofManager)
+    const { dimensions } = await this.#read(fromManager)
     const changed = new Map<string, number>()
     return {
       changed,
@@ -71,7 +71,7 @@ export class Profiles {
 
   async add(changed: ReadonlyMap<string, number>): Promise<void> {
     if (changed.size === 0) return
-    const { meta } = await this.#read(ofManager)
+    const { meta } = await this.#read(fromManager)
     const properties = Array.from(changed, ([profileId, size]) => [vectorField(profileId, size), vectorMapping(size)])
     const body = {
       _meta: { ...meta, profiles: { ...meta.profiles, ...Object.fromEntries(changed) } },
@@ -81,7 +81,7 @@ export class Profiles {
       method: 'PUT',
       path: `/${this.#alias}/_mapping`,
       body,
-      harmless: true,
+      idempotent: true,
       timeoutMs: callMs,
     })
     this.forget()
@@ -99,7 +99,7 @@ export class Profiles {
       method: 'GET',
       path: `/${this.#alias}/_mapping`,
       query: { filter_path: '*.mappings._meta', ...query },
-      harmless: true,
+      idempotent: true,
       timeoutMs,
     })
     const meta = Object.values(found)[0]!.mappings._meta

@@ -6,14 +6,14 @@ import { type TestContext, test } from 'node:test'
 import { Cluster } from './cluster.ts'
 import { IndexPurge } from './purge-index.ts'
 
-/** A cluster with one shard on two nodes, as far as a purge uses it. */
+/** The part of a cluster that a purge uses: one shard on two nodes. */
 class PurgedCluster {
   /** The calls that change something, in order. */
   readonly changes: string[] = []
   status = 'green'
   moving = 0
   merges = 0
-  /** Merges by others, which go on after the forced one. */
+  /** Other merges, which are still running after the forced one. */
   otherMerges = 0
   failed = 0
   retained = 5
@@ -72,22 +72,22 @@ async function purging(t: TestContext) {
   return { cluster, purge: new IndexPurge(new Cluster({ nodes: [`http://127.0.0.1:${port}`] }), 'a') }
 }
 
-test('a purge merges once no copy keeps what was deleted, no merge runs and no shard moves', async (t) => {
+test('a purge merges when no copy retains deletions, no merge is running and no shard is moving', async (t) => {
   const { cluster, purge } = await purging(t)
   assert.equal(await purge.step(), false)
   assert.deepEqual(cluster.changed(), ['_settings', ...commit])
-  const settled = { retained: 10, merges: 0, moving: 0, status: 'yellow' }
-  for (const hindrance of [{ retained: 9 }, { merges: 1 }, { moving: 1 }, { status: 'red' }]) {
-    Object.assign(cluster, settled, hindrance)
+  const ready = { retained: 10, merges: 0, moving: 0, status: 'yellow' }
+  for (const obstacle of [{ retained: 9 }, { merges: 1 }, { moving: 1 }, { status: 'red' }]) {
+    Object.assign(cluster, ready, obstacle)
     assert.equal(await purge.step(), false)
-    assert.deepEqual(cluster.changed(), [], JSON.stringify(hindrance))
+    assert.deepEqual(cluster.changed(), [], JSON.stringify(obstacle))
   }
-  Object.assign(cluster, settled, { segments: { _1: 0, _2: 0 } })
+  Object.assign(cluster, ready, { segments: { _1: 0, _2: 0 } })
   assert.equal(await purge.step(), true)
   assert.deepEqual(cluster.changed(), [...merge, ...commit, ...commit])
 })
 
-test('it is done when the old segments are gone and all copies have the commit without them; it merges once', async (t) => {
+test('a purge merges once, and ends when no copy and no commit has the old segments', async (t) => {
   const { cluster, purge } = await purging(t)
   Object.assign(cluster, { retained: 10, otherMerges: 1 })
   assert.equal(await purge.step(), false)
@@ -101,7 +101,7 @@ test('it is done when the old segments are gone and all copies have the commit w
   assert.deepEqual(cluster.changed(), [...commit, ...commit])
 })
 
-test('a copy that was made meanwhile may have the old segments: they are looked for again', async (t) => {
+test('a purge starts again if a copy was added, because it may have the old segments', async (t) => {
   const { cluster, purge } = await purging(t)
   Object.assign(cluster, { retained: 10, otherMerges: 1 })
   assert.equal(await purge.step(), false)
@@ -112,7 +112,7 @@ test('a copy that was made meanwhile may have the old segments: they are looked 
   assert.deepEqual(cluster.changed(), [...merge, ...commit, ...commit])
 })
 
-test('it merges again where a merge was given up, and is not done where a shard failed', async (t) => {
+test('a purge merges again after a failed merge, and does not end if a shard failed', async (t) => {
   const { cluster, purge } = await purging(t)
   cluster.retained = 10
   assert.equal(await purge.step(), false)

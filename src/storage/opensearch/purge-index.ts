@@ -1,21 +1,22 @@
-import { type Cluster, ClusterTrouble } from './cluster.ts'
+import { type Cluster, ClusterError } from './cluster.ts'
 
-/** All segments may have to be rewritten. */
+/** A merge may rewrite all segments. */
 const mergeMs = 6 * 3600_000
 const flushMs = 10 * 60_000
-const lookMs = 30_000
+const requestMs = 30_000
 
 /**
- * Removes deleted documents from the disks of the cluster, in these states; `step` goes as far as it can without
- * waiting:
+ * Removes deleted documents from the disks of the cluster, in these states. `step` advances as far as it can without
+ * waiting.
  *
- *   begun    Retention leases keep deleted documents for copies that may still need them (`retention_leases`), also
- *            through a merge. So the leases of all copies must have moved past the deletions, which takes up to half a
- *            minute, and merges that began before must be over. A missing copy delays this for 12 hours at most
- *            (`index.soft_deletes.retention_lease.period`); a copy that is being moved, until it has arrived.
- *   merged   Segments with deleted documents were rewritten without them, and no others. The old ones stay on disk as
- *            long as a searcher or a commit uses them: a refresh and a flush release them, and a second flush releases
- *            the commit before, once all copies have the content of the first.
+ *   started  Retention leases (`retention_leases`) keep deleted documents for copies that may still need them, even
+ *            through a merge. So the purge waits until the leases of all copies have moved past the deletions, which
+ *            takes up to half a minute, and until earlier merges have finished. A missing copy delays this for at most
+ *            12 hours (`index.soft_deletes.retention_lease.period`), and a copy that is being moved delays it until the
+ *            move ends.
+ *   merged   Segments with deleted documents have been rewritten without them. The old segments stay on disk while a
+ *            searcher or a commit uses them. A refresh and a flush release them. When all copies have the content of
+ *            that flush, a second flush releases the previous commit.
  *   done
  */
 export class IndexPurge {
@@ -29,15 +30,15 @@ export class IndexPurge {
     this.#state = { at: 'new' }
   }
 
-  /** Returns whether no trace is left of documents that were deleted before the first step. */
+  /** Returns true when no trace is left of documents that were deleted before the first step. */
   async step(): Promise<boolean> {
-    if (this.#state.at === 'new') this.#state = await this.#begin()
-    if (this.#state.at === 'begun') this.#state = await this.#merge(this.#state)
-    if (this.#state.at === 'merged') this.#state = await this.#letGo(this.#state)
+    if (this.#state.at === 'new') this.#state = await this.#start()
+    if (this.#state.at === 'started') this.#state = await this.#merge(this.#state)
+    if (this.#state.at === 'merged') this.#state = await this.#release(this.#state)
     return this.#state.at === 'done'
   }
 
-  async #begin(): Promise<State> {
+  async #start(): Promise<State> {
     // Merge segments with even one deleted document.
     await this.#call('PUT', '_settings', { body: { 'index.merge.policy.expunge_deletes_allowed': 0 } })
     await this.#writeCommit()
@@ -45,31 +46,33 @@ export class IndexPurge {
     for (const { shard, newestOperation } of await this.#copies()) {
       newest.set(shard, Math.max(newestOperation, newest.get(shard) ?? -1))
     }
-    return { at: 'begun', newest }
+    return { at: 'started', newest }
   }
 
-  async #merge(begun: Extract<State, { at: 'begun' }>): Promise<State> {
-    if (await this.#isUnsettled()) return begun
+  async #merge(started: Extract<State, { at: 'started' }>): Promise<State> {
+    if (await this.#isRecovering()) return started
     const copies = await this.#copies()
     const isReady = copies.every(
-      ({ shard, retained, merges }) => merges === 0 && retained > (begun.newest.get(shard) ?? Number.POSITIVE_INFINITY),
+      ({ shard, retained, merges }) =>
+        merges === 0 && retained > (started.newest.get(shard) ?? Number.POSITIVE_INFINITY),
     )
-    if (!isReady) return begun
+    if (!isReady) return started
     const old = (await this.#segments()).filter(({ deleted }) => deleted > 0)
     await this.#onAllCopies('_forcemerge', mergeMs, { only_expunge_deletes: true, flush: true })
-    return { at: 'merged', newest: begun.newest, copies: namesOf(copies), old: namesOf(old) }
+    return { at: 'merged', newest: started.newest, copies: namesOf(copies), old: namesOf(old) }
   }
 
-  async #letGo(merged: Extract<State, { at: 'merged' }>): Promise<State> {
+  async #release(merged: Extract<State, { at: 'merged' }>): Promise<State> {
     await this.#writeCommit()
-    const left = namesOf(await this.#segments())
+    const remaining = namesOf(await this.#segments())
     const copies = await this.#copies()
-    const begun: State = { at: 'begun', newest: merged.newest }
+    const started: State = { at: 'started', newest: merged.newest }
     // Another merge may still use one of them.
-    if ([...merged.old].some((name) => left.has(name))) return copies.some(({ merges }) => merges > 0) ? merged : begun
+    if ([...merged.old].some((name) => remaining.has(name)))
+      return copies.some(({ merges }) => merges > 0) ? merged : started
     // A copy that was added meanwhile may be made of old segments.
     const isNew = ({ name }: Copy) => !merged.copies.has(name)
-    if (copies.some(isNew) || (await this.#isUnsettled())) return begun
+    if (copies.some(isNew) || (await this.#isRecovering())) return started
     if (copies.some(({ known, committed }) => known < committed)) return merged
     await this.#writeCommit()
     return { at: 'done' }
@@ -83,18 +86,19 @@ export class IndexPurge {
   async #onAllCopies(path: string, timeoutMs: number, query: Record<string, boolean> = {}): Promise<void> {
     const { _shards } = await this.#call<{ _shards: { failed: number } }>('POST', path, { query, timeoutMs })
     if (_shards.failed === 0) return
-    throw new ClusterTrouble(`OpenSearch failed at ${path} on ${_shards.failed} shards`, 503, 'failed_shards')
+    throw new ClusterError(`OpenSearch failed at ${path} on ${_shards.failed} shards`, 503, 'failed_shards')
   }
 
   /**
-   * Nothing is known about a missing shard. A copy that is being made gets the segments that existed when that began.
+   * Whether a shard is missing, or a copy is being made or moved. Nothing is known about a missing shard, and a new
+   * copy gets the segments that existed when its recovery started.
    */
-  async #isUnsettled(): Promise<boolean> {
+  async #isRecovering(): Promise<boolean> {
     const { status, initializing_shards, relocating_shards } = await this.#cluster.call<{
       status: string
       initializing_shards: number
       relocating_shards: number
-    }>({ method: 'GET', path: `/_cluster/health/${this.#alias}`, harmless: true, timeoutMs: lookMs })
+    }>({ method: 'GET', path: `/_cluster/health/${this.#alias}`, idempotent: true, timeoutMs: requestMs })
     return status === 'red' || initializing_shards + relocating_shards > 0
   }
 
@@ -134,14 +138,20 @@ export class IndexPurge {
     path: string,
     more: { query?: Record<string, boolean | string>; body?: object; timeoutMs?: number } = {},
   ): Promise<Answer> {
-    return this.#cluster.call({ method, path: `/${this.#alias}/${path}`, harmless: true, timeoutMs: lookMs, ...more })
+    return this.#cluster.call({
+      method,
+      path: `/${this.#alias}/${path}`,
+      idempotent: true,
+      timeoutMs: requestMs,
+      ...more,
+    })
   }
 }
 
 type State =
   | { readonly at: 'new' | 'done' }
-  /** `newest` is the number of the last operation of each shard when this state began. */
-  | { readonly at: 'begun'; readonly newest: ReadonlyMap<string, number> }
+  /** `newest` is the sequence number of each shard's last operation at the start. */
+  | { readonly at: 'started'; readonly newest: ReadonlyMap<string, number> }
   | {
       readonly at: 'merged'
       readonly newest: ReadonlyMap<string, number>
@@ -149,7 +159,7 @@ type State =
       readonly old: ReadonlySet<string>
     }
 
-/** A shard on a node. Operations are numbered from 0. */
+/** A copy of a shard on a node. Operations have sequence numbers, from 0. */
 interface Copy {
   readonly name: string
   readonly shard: string

@@ -1,6 +1,6 @@
 import type { IndexHealth } from '../../indexing/fed-index.ts'
 import { readPosition } from './apply-batch.ts'
-import { type Cluster, ClusterTrouble } from './cluster.ts'
+import { type Cluster, ClusterError } from './cluster.ts'
 import type { IndexCounts } from './index-counts.ts'
 import type { IndexMeta } from './profiles.ts'
 
@@ -34,27 +34,27 @@ interface ClusterHealth {
   readonly unassigned_shards: number
 }
 
-/** The state as the node itself sees it: nobody waits for a cluster manager, which may be lost. */
+/** Reads the local state of a node, which works without a cluster manager. */
 export const readClusterHealth = (cluster: Cluster, indexes: string, timeoutMs: number): Promise<ClusterHealth> =>
   cluster.call({
     method: 'GET',
     path: `/_cluster/health/${indexes}`,
     query: { local: true },
-    harmless: true,
+    idempotent: true,
     timeoutMs,
   })
 
 /**
- * The health of an index. Nothing in it takes longer for a larger index, except the counts, which are cached. Rejects
- * at once if the cluster has no manager: half of the requests would wait for one.
+ * The health of an index. Only the counts take longer for a larger index, and they are cached. Rejects at once if the
+ * cluster has no manager, because half of the requests would wait for one.
  */
 export async function reportHealth(cluster: Cluster, alias: string, counts: IndexCounts): Promise<IndexHealth> {
   const until = performance.now() + healthMs
   const timeLeftMs = (): number => until - performance.now()
   const get = <Answer>(path: string, query: Record<string, string | boolean> = {}): Promise<Answer> =>
-    cluster.call<Answer>({ method: 'GET', path: `/${path}`, query, harmless: true, timeoutMs: timeLeftMs() })
+    cluster.call<Answer>({ method: 'GET', path: `/${path}`, query, idempotent: true, timeoutMs: timeLeftMs() })
   const { status, discovered_cluster_manager: hasManager } = await readClusterHealth(cluster, alias, healthMs)
-  if (hasManager === false) throw new ClusterTrouble(noManagerAdvice.join(': '), 503, 'no_cluster_manager')
+  if (hasManager === false) throw new ClusterError(noManagerAdvice.join(': '), 503, 'no_cluster_manager')
   const [{ position, purgedThrough }, { _all: stats }, mappings, settings] = await Promise.all([
     readPosition(cluster, alias, timeLeftMs()),
     get<Stats>(`${alias}/_stats/docs,indexing,store,segments`, { filter_path: '_all' }),
@@ -92,16 +92,16 @@ export async function reportHealth(cluster: Cluster, alias: string, counts: Inde
   }
 }
 
-/** The cluster sets such blocks itself if a disk is full, and removes them when there is room again. */
+/** The cluster sets such a block itself if a disk is full, and removes it when there is enough space again. */
 const isBlocked = (settings: Settings): boolean =>
   Object.values(settings).some((one) => Object.values(one.settings).some((value) => value === 'true' || value === true))
 
 export const noManagerAdvice = [
-  'the search cluster has no manager, and takes no writes and no changes',
-  'start the nodes that are gone: more than half of those that can be manager must see each other; documents wait in the store meanwhile',
+  'the search cluster has no manager, so it refuses writes',
+  'start the missing nodes: more than half of the manager-eligible nodes must be connected; until then, documents wait in the store',
 ] as const
 
 export const blockedAdvice = [
-  'the cluster takes no writes into the search index',
-  'see whether the disk of a node is full, make room there, or remove the block; documents wait in the store meanwhile',
+  'the cluster refuses writes to the search index',
+  'if the disk of a node is full, free space on it, otherwise remove the block; until then, documents wait in the store',
 ] as const

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { entry } from '../../../test/contracts/index-under-test.ts'
 import type { ScopeEntry } from '../../access/scope.ts'
-import { ofDatasets, visibleClasses } from './scope-query.ts'
+import { inScopeDatasets, visibleClasses } from './scope-query.ts'
 
 const filtersOf = (...entries: ScopeEntry[]) => visibleClasses({ entries }).map(({ filter }) => filter)
-const datasetsOf = (...entries: ScopeEntry[]) => ofDatasets({ entries })
+const datasetsOf = (...entries: ScopeEntry[]) => inScopeDatasets({ entries })
 const anything = { match_all: {} }
 
-test('of a scope by datasets alone documents are asked, and not each of their chunks once more', () => {
+test('a scope that restricts only datasets filters documents, and not their chunks', () => {
   const other = { ...entry, datasets: ['papers'] }
   assert.deepEqual(filtersOf(entry, other), [anything])
   assert.deepEqual(datasetsOf(entry, other), { terms: { dataset: ['news', 'blogs', 'papers'] } })
@@ -17,7 +17,7 @@ test('of a scope by datasets alone documents are asked, and not each of their ch
   ])
 })
 
-test('whatever else limits an entry is asked of chunks', () => {
+test('all other restrictions of an entry filter chunks', () => {
   const limits = [
     { platforms: ['web'] },
     { languages: ['en'] },
@@ -30,13 +30,13 @@ test('whatever else limits an entry is asked of chunks', () => {
   }
 })
 
-test('entries that open different fields are told apart by their chunks', () => {
+test('entries that open different fields have separate classes of chunks', () => {
   const [both, title] = filtersOf(entry, { ...entry, datasets: ['papers'], fields: ['title'] })
   assert.match(JSON.stringify(both), /"chunks.dataset":\["news","blogs"\]/)
   assert.match(JSON.stringify(title), /"chunks.dataset":\["papers"\]/)
 })
 
-test('datasets of which nothing may be searched are not searched', () => {
+test('datasets without searchable fields are not searched', () => {
   const unsearched: ScopeEntry = { ...entry, datasets: ['papers'], fields: ['metadata'] }
   assert.deepEqual(filtersOf(entry, unsearched), [anything])
   assert.deepEqual(datasetsOf(entry, unsearched), { terms: { dataset: ['news', 'blogs'] } })

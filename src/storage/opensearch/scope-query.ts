@@ -1,20 +1,22 @@
 import type { Scope, ScopeEntry } from '../../access/scope.ts'
-import { type CatalogColumn, entriesOpening } from '../../search/column-permissions.ts'
-import type { CatalogConditions, SearchFilters } from '../../search/search-index.ts'
-import { chunksPath, ofChunk } from './mapping.ts'
+import type { Conditions, NumberRange } from '../../document/field-types.ts'
+import { conditionOf, filterRows } from '../../document/rows.ts'
+import { entriesOpening, type GuardedColumn } from '../../search/column-permissions.ts'
+import type { SearchFilters } from '../../search/search-index.ts'
+import { chunkField, chunksPath, indexField } from './mapping.ts'
 
 /** A query of OpenSearch. */
 export type Query = Readonly<Record<string, unknown>>
 
 export const allOf = (...filter: readonly Query[]): Query => ({ bool: { filter } })
-/** No queries match nothing. */
+/** An empty list matches nothing. */
 export function oneOf(should: readonly Query[]): Query {
   if (should.length === 0) return { match_none: {} }
   return should.length === 1 ? should[0]! : { bool: { should, minimum_should_match: 1 } }
 }
 export const nested = (query: Query): Query => ({ nested: { path: chunksPath, query } })
 
-/** Chunks for which the scope opens the same fields to searches. */
+/** The chunks of which a scope opens the same fields. */
 export interface VisibleClass {
   readonly title: boolean
   readonly body: boolean
@@ -22,8 +24,8 @@ export interface VisibleClass {
   readonly filter: Query
 }
 
-/** Caches a value for each scope: every request of a search uses it. */
-function onceOf<T>(work: (scope: Scope) => T): (scope: Scope) => T {
+/** Caches a value for each scope, because several requests of a search need it. */
+function memoised<T>(work: (scope: Scope) => T): (scope: Scope) => T {
   const known = new WeakMap<Scope, { readonly made: T }>()
   return (scope) => {
     let one = known.get(scope)
@@ -36,10 +38,10 @@ function onceOf<T>(work: (scope: Scope) => T): (scope: Scope) => T {
 }
 
 /**
- * Disjoint classes; together they are all chunks that may be searched, in documents of `ofDatasets`: a caller combines
- * them with that.
+ * Disjoint classes that together contain all chunks that may be searched. Callers must also restrict documents by
+ * `inScopeDatasets`.
  */
-export const visibleClasses = onceOf((scope): readonly VisibleClass[] => {
+export const visibleClasses = memoised((scope): readonly VisibleClass[] => {
   const entries = searchable(scope)
   const opens = (field: 'title' | 'body') => entries.filter(({ fields }) => fields.includes(field))
   const [titles, bodies] = [opens('title'), opens('body')]
@@ -49,29 +51,29 @@ export const visibleClasses = onceOf((scope): readonly VisibleClass[] => {
   // Entries that open one field each may together open both fields of a chunk.
   const isMixed = onlyTitles.length > 0 && onlyBodies.length > 0
   const bothOpen = isMixed ? allOf(anyEntry(titles), anyEntry(bodies)) : chunksOf(both, entries)
-  // A caller who may not search a body must not learn how many chunks it has: its title counts as one.
-  const first = { term: { [ofChunk('first')]: true } }
-  const lacking = (opened: readonly ScopeEntry[]) => (opened.length === 0 ? {} : { must_not: [anyEntry(opened)] })
+  // A caller who may not search a body must not learn how many chunks it has, so its title counts as one chunk.
+  const first = { term: { [chunkField('first')]: true } }
+  const except = (opened: readonly ScopeEntry[]) => (opened.length === 0 ? {} : { must_not: [anyEntry(opened)] })
   const classes: VisibleClass[] = []
   if (both.length > 0 || isMixed) classes.push({ title: true, body: true, filter: bothOpen })
   if (onlyTitles.length > 0) {
-    const filter = { bool: { filter: [chunksOf(onlyTitles, entries), first], ...lacking(bodies) } }
+    const filter = { bool: { filter: [chunksOf(onlyTitles, entries), first], ...except(bodies) } }
     classes.push({ title: true, body: false, filter })
   }
   if (onlyBodies.length > 0) {
-    const filter = { bool: { filter: [chunksOf(onlyBodies, entries)], ...lacking(titles) } }
+    const filter = { bool: { filter: [chunksOf(onlyBodies, entries)], ...except(titles) } }
     classes.push({ title: false, body: true, filter })
   }
   return classes
 })
 
-/** Entries that open something to searches. */
+/** Entries that open a title or body. */
 const searchable = ({ entries }: Scope): readonly ScopeEntry[] =>
   entries.filter(({ fields }) => fields.includes('title') || fields.includes('body'))
 
 /**
- * Chunks of a class of entries. If these are all entries, and they limit only datasets, `ofDatasets` has checked this
- * for the document: checking every chunk again took a fifth to a third of the cluster's time.
+ * Chunks that entries open. If these are all entries of the scope, and they restrict only datasets, `inScopeDatasets`
+ * has already checked the document, and checking every chunk again would be slow.
  */
 const chunksOf = (entries: readonly ScopeEntry[], all: readonly ScopeEntry[]): Query =>
   entries.length === all.length && entries.every(isByDataset) ? { match_all: {} } : anyEntry(entries)
@@ -81,7 +83,7 @@ const isByDataset = ({ datasets, fields, ...limits }: ScopeEntry): boolean =>
 
 /** Chunks that an entry matches, regardless of the fields that it opens. */
 export function anyEntry(entries: readonly ScopeEntry[]): Query {
-  // Entries that differ only in their datasets become one: the cluster limits the number of clauses.
+  // Entries that differ only in their datasets are joined, because the cluster limits the number of clauses.
   const joined = new Map<string, ScopeEntry>()
   for (const { datasets, fields, ...limits } of entries) {
     const key = JSON.stringify(limits)
@@ -93,7 +95,7 @@ export function anyEntry(entries: readonly ScopeEntry[]): Query {
 
 function entryQuery(entry: ScopeEntry): Query {
   return allOf(
-    { terms: { [ofChunk('dataset')]: entry.datasets } },
+    { terms: { [chunkField('dataset')]: entry.datasets } },
     ...valuesIn('platform', entry.platforms),
     ...valuesIn('language', entry.languages),
     ...valuesIn('region', entry.regions),
@@ -101,7 +103,7 @@ function entryQuery(entry: ScopeEntry): Query {
   )
 }
 
-/** Queries for chunks. */
+/** The filters as queries for chunks. */
 export function filterQueries(filters: SearchFilters): Query[] {
   return [
     ...(filters.includeNonCurrent ? [] : [isCurrent]),
@@ -115,58 +117,61 @@ export function filterQueries(filters: SearchFilters): Query[] {
   ]
 }
 
-export const isCurrent: Query = { term: { [ofChunk('current')]: true } }
+export const isCurrent: Query = { term: { [chunkField('current')]: true } }
 
 const valuesIn = (name: string, values: readonly string[] | null): Query[] =>
-  values === null ? [] : [{ terms: { [ofChunk(name)]: values } }]
+  values === null ? [] : [{ terms: { [chunkField(name)]: values } }]
 
 function published(from: number | null, to: number | null): Query[] {
   if (from === null && to === null) return []
   const range = { ...(from === null ? {} : { gte: from }), ...(to === null ? {} : { lt: to }) }
-  return [{ range: { [ofChunk('published_at')]: range } }]
+  return [{ range: { [chunkField('published_at')]: range } }]
 }
 
-/** All chunks that a scope may search and that pass the filters of the request. */
+/** All chunks of these classes that pass the filters. */
 export const visibleChunks = (classes: readonly VisibleClass[], filters: readonly Query[]): Query =>
   allOf(oneOf(classes.map(({ filter }) => filter)), ...filters)
 
-/** Documents whose current version the scope opens: catalog columns of others must not be revealed. */
-const isOpened = (classes: readonly VisibleClass[]): Query => nested(visibleChunks(classes, [isCurrent]))
+/** Documents whose current version the scope opens. Catalog columns of other documents must not be revealed. */
+const isCurrentOpen = (classes: readonly VisibleClass[]): Query => nested(visibleChunks(classes, [isCurrent]))
 
 /**
- * Current chunks of documents for which the scope opens a catalog column. `null` means all documents that the request
- * shows.
+ * Current chunks of documents for which the scope opens a catalog column. `null` if it does for all documents that the
+ * request finds.
  */
-export function columnOpened(column: CatalogColumn, scope: Scope, includeNonCurrent: boolean): Query | null {
+export function columnOpened(column: GuardedColumn, scope: Scope, includeNonCurrent: boolean): Query | null {
   const opening = entriesOpening(column, scope)
   if (opening.length === scope.entries.length && !includeNonCurrent) return null
   return allOf(anyEntry(opening), isCurrent)
 }
 
-/** Queries for documents. */
+/** The conditions as queries for documents. */
 export function conditionQueries(
-  conditions: CatalogConditions | undefined,
+  conditions: Conditions | undefined,
   classes: readonly VisibleClass[],
   includeNonCurrent: boolean,
 ): Query[] {
   if (conditions === undefined) return []
-  const { authorId, topics, tags, classifications, scoreMin, scoreMax } = conditions
-  const lists = { author: authorId === null ? null : [authorId], topics, tags, classifications }
-  const queries: Query[] = Object.entries(lists).flatMap(([name, values]) =>
-    values === null ? [] : [{ terms: { [name]: values } }],
-  )
-  if (scoreMin !== null || scoreMax !== null) {
-    const range = { ...(scoreMin === null ? {} : { gte: scoreMin }), ...(scoreMax === null ? {} : { lte: scoreMax }) }
-    queries.push({ range: { score: range } })
-  }
-  // A current chunk that is found is open itself.
-  return queries.length > 0 && includeNonCurrent ? [...queries, isOpened(classes)] : queries
+  const queries = filterRows.flatMap((row): Query[] => {
+    const condition = conditionOf(conditions, row)
+    if (condition === undefined) return []
+    const field = indexField(row)
+    if ('min' in condition) return [{ range: { [field]: rangeOf(condition) } }]
+    return [{ terms: { [field]: condition } }]
+  })
+  // If only current versions are searched, the version that is found is the current one and is open.
+  return queries.length > 0 && includeNonCurrent ? [...queries, isCurrentOpen(classes)] : queries
 }
 
-/** Documents of the datasets that the scope opens to searches: no other document needs a check. */
-export const ofDatasets = onceOf((scope): Query => namedBy(searchable(scope)))
+const rangeOf = ({ min, max }: NumberRange) => ({
+  ...(min === null ? {} : { gte: min }),
+  ...(max === null ? {} : { lte: max }),
+})
 
-/** Documents of the datasets that the entries name. */
-export const namedBy = (entries: readonly ScopeEntry[]): Query => ({
+/** Documents in the datasets that the scope may search. It excludes all others before their chunks are checked. */
+export const inScopeDatasets = memoised((scope): Query => inDatasetsOf(searchable(scope)))
+
+/** Documents in the datasets of the entries. */
+export const inDatasetsOf = (entries: readonly ScopeEntry[]): Query => ({
   terms: { dataset: [...new Set(entries.flatMap(({ datasets }) => datasets))] },
 })

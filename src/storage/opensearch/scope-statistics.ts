@@ -1,14 +1,14 @@
 import type { Scope } from '../../access/scope.ts'
 import { packStatistics, unpackStatistics } from '../../search/keyword-statistics.ts'
 import { idfOf, type LengthNorm, lengthNorm } from '../../text/bm25.ts'
-import type { Clause, KeywordQuery, LooseMatch, TermGroup } from '../../text/types.ts'
+import type { Clause, KeywordQuery, TermExpansion, TermGroup } from '../../text/types.ts'
 import { encodedPrefixes, encodeTerm } from './encode-terms.ts'
-import { chunksPath, ofChunk } from './mapping.ts'
-import { allOf, isCurrent, ofDatasets, oneOf, type Query, type VisibleClass } from './scope-query.ts'
+import { chunkField, chunksPath } from './mapping.ts'
+import { allOf, inScopeDatasets, isCurrent, oneOf, type Query, type VisibleClass } from './scope-query.ts'
 
 /**
- * The size of everything that a scope may search in current versions, and how many of those chunks contain each part of
- * a query.
+ * The BM25 statistics of a scope: the number and length of the chunks of current versions that it may search, and how
+ * many of them contain each term and prefix of a query.
  */
 export class ScopeStatistics {
   readonly #chunks: number
@@ -23,20 +23,20 @@ export class ScopeStatistics {
     this.#counts = counts
   }
 
-  /** Reads the result of `handedOn` for the same query; `null` for another query. */
-  static from(handed: readonly number[] | undefined, query: KeywordQuery): ScopeStatistics | null {
-    const asked = [...countedOf(query).keys()]
-    const counted = unpackStatistics(handed, asked)
+  /** Reads the result of `packed`. Returns `null` if it belongs to another query. */
+  static unpack(packed: readonly number[] | undefined, query: KeywordQuery): ScopeStatistics | null {
+    const keys = [...countedOf(query).keys()]
+    const counted = unpackStatistics(packed, keys)
     if (counted === null) return null
     const { chunks, totalLength, counts } = counted
-    return new ScopeStatistics(chunks, totalLength, new Map(asked.map((key, i) => [key, counts[i]!])))
+    return new ScopeStatistics(chunks, totalLength, new Map(keys.map((key, i) => [key, counts[i]!])))
   }
 
-  /** The numbers for the next page. */
-  handedOn(query: KeywordQuery): readonly number[] | undefined {
-    const asked = [...countedOf(query).keys()]
-    const counts = asked.map((key) => this.#counts.get(key) ?? 0)
-    return packStatistics(asked, { chunks: this.#chunks, totalLength: this.#totalLength, counts })
+  /** The statistics as numbers, for the cursor of the next page. */
+  packed(query: KeywordQuery): readonly number[] | undefined {
+    const keys = [...countedOf(query).keys()]
+    const counts = keys.map((key) => this.#counts.get(key) ?? 0)
+    return packStatistics(keys, { chunks: this.#chunks, totalLength: this.#totalLength, counts })
   }
 
   idfOfTerm(term: string): number {
@@ -47,11 +47,11 @@ export class ScopeStatistics {
     return (this.#counts.get(termKey(term)) ?? 0) > 0
   }
 
-  idfOfPrefix(beginning: string): number {
-    return this.#idf(this.#counts.get(prefixKey(beginning)) ?? 0)
+  idfOfPrefix(prefix: string): number {
+    return this.#idf(this.#counts.get(prefixKey(prefix)) ?? 0)
   }
 
-  /** The idf of its most frequent alternative. */
+  /** The idf of the most frequent term of the group. */
   idfOfGroup(group: TermGroup): number {
     return Math.min(...group.map((term) => this.idfOfTerm(term)))
   }
@@ -62,20 +62,21 @@ export class ScopeStatistics {
 }
 
 const termKey = (term: string): string => `t${term}`
-const prefixKey = (beginning: string): string => `b${beginning}`
+const prefixKey = (prefix: string): string => `b${prefix}`
 
 export const groupsOf = (clause: Clause): readonly TermGroup[] =>
   clause.type === 'word' ? [clause.group] : clause.groups
-export const looseOf = (clause: Clause): readonly LooseMatch[] => (clause.type === 'word' ? (clause.loose ?? []) : [])
+export const expansionsOf = (clause: Clause): readonly TermExpansion[] =>
+  clause.type === 'word' ? (clause.expansions ?? []) : []
 
-/** Everything that a query needs counts of: the query for a field, by its key. */
+/** Everything in a query that must be counted, by key, as functions that return the query for a field. */
 function countedOf(query: KeywordQuery): Map<string, (field: string) => Query> {
   const counted = new Map<string, (field: string) => Query>()
   for (const clause of [...query.clauses, ...query.boosts]) {
     for (const term of groupsOf(clause).flat()) counted.set(termKey(term), termQuery(term))
-    for (const match of looseOf(clause)) {
+    for (const match of expansionsOf(clause)) {
       if ('terms' in match) for (const term of match.terms) counted.set(termKey(term), termQuery(term))
-      else counted.set(prefixKey(match.beginning), prefixQuery(match.beginning))
+      else counted.set(prefixKey(match.prefix), prefixQuery(match.prefix))
     }
   }
   return counted
@@ -85,17 +86,17 @@ export const termQuery =
   (term: string) =>
   (field: string): Query => {
     const encoded = encodeTerm(term)
-    return encoded === null ? { match_none: {} } : { term: { [ofChunk(field)]: encoded } }
+    return encoded === null ? { match_none: {} } : { term: { [chunkField(field)]: encoded } }
   }
 
 export const prefixQuery =
-  (beginning: string) =>
+  (prefix: string) =>
   (field: string): Query =>
-    oneOf(encodedPrefixes(beginning).map((one) => ({ prefix: { [ofChunk(field)]: one } })))
+    oneOf(encodedPrefixes(prefix).map((one) => ({ prefix: { [chunkField(field)]: one } })))
 
-/** Searches the fields of the class that may be searched. */
-export const inFields = ({ title, body }: VisibleClass, lookFor: (field: string) => Query): Query =>
-  oneOf([...(title ? [lookFor('title')] : []), ...(body ? [lookFor('body')] : [])])
+/** Applies a query to the fields of the class that may be searched. */
+export const inFields = ({ title, body }: VisibleClass, queryFor: (field: string) => Query): Query =>
+  oneOf([...(title ? [queryFor('title')] : []), ...(body ? [queryFor('body')] : [])])
 
 interface CountedClass {
   readonly doc_count: number
@@ -107,7 +108,7 @@ export interface StatisticsAnswer {
   readonly aggregations: { readonly chunks: Readonly<Record<string, CountedClass>> }
 }
 
-/** A request without hits; every shard caches its answer until the shard changes. */
+/** A request without hits. Every shard caches its response until the shard changes. */
 export function statisticsRequest(scope: Scope, classes: readonly VisibleClass[], query: KeywordQuery): object {
   const counted = [...countedOf(query).values()]
   const aggs = classes.map((one, i) => [
@@ -115,18 +116,18 @@ export function statisticsRequest(scope: Scope, classes: readonly VisibleClass[]
     {
       filter: allOf(one.filter, isCurrent),
       aggs: {
-        title: { sum: { field: ofChunk('title_length') } },
-        body: { sum: { field: ofChunk('body_length') } },
+        title: { sum: { field: chunkField('title_length') } },
+        body: { sum: { field: chunkField('body_length') } },
         ...(counted.length === 0
           ? {}
-          : { found: { filters: { filters: counted.map((lookFor) => inFields(one, lookFor)) } } }),
+          : { found: { filters: { filters: counted.map((queryFor) => inFields(one, queryFor)) } } }),
       },
     },
   ])
   return {
     size: 0,
     track_total_hits: false,
-    query: ofDatasets(scope),
+    query: inScopeDatasets(scope),
     aggs: { chunks: { nested: { path: chunksPath }, aggs: Object.fromEntries(aggs) } },
   }
 }

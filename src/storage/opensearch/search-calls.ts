@@ -1,9 +1,9 @@
 import type { ChunkScore } from '../../search/search-index.ts'
-import { type Cluster, type ClusterCall, ClusterTimeout, ClusterTrouble } from './cluster.ts'
-import { chunksPath, ofChunk } from './mapping.ts'
+import { type Cluster, type ClusterCall, ClusterError, ClusterTimeout } from './cluster.ts'
+import { chunkField, chunksPath } from './mapping.ts'
 import type { Query } from './scope-query.ts'
 
-/** The calls that one request of the port makes to the cluster, with a common deadline. */
+/** The calls that one search request makes to the cluster, with a common deadline. */
 export class SearchCalls {
   readonly #cluster: Cluster
   readonly #index: string
@@ -26,90 +26,92 @@ export class SearchCalls {
       query: searchQuery,
       body,
     })
-    return wholeAnswer(answer)
+    return checkedAnswer(answer)
   }
 
-  /** Matching documents with their columns only: the stored source with its vectors is not read. */
+  /** Searches for documents and reads only their columns, not the stored source with its vectors. */
   async documents<Answer = unknown>(body: object): Promise<Answer & { readonly found: readonly FoundDocument[] }> {
     const answer = await this.search<Answer & FoundDocuments>(byColumns(body))
     return { ...answer, found: foundBy(answer) }
   }
 
-  async ask<T>({ body, read }: Search<T>): Promise<T> {
+  async run<T>({ body, read }: Search<T>): Promise<T> {
     return read(await this.search(body))
   }
 
   /**
-   * Sends several searches in one exchange: sending a request and receiving its answer is most of what a search costs
-   * this process. The answer comes when the slowest search is done, and fails if one fails. Null searches are left out.
+   * Sends several searches in one `_msearch` request, because the exchange is most of the cost of a search for this
+   * process. The answer comes when the slowest search is done, and the call fails if one of them fails. Null searches
+   * are left out.
    */
-  async askTogether<T extends readonly unknown[]>(
+  async searchTogether<T extends readonly unknown[]>(
     searches: {
       readonly [K in keyof T]: Search<T[K]> | null
     },
   ): Promise<{ [K in keyof T]: T[K] | null }>
-  async askTogether(searches: readonly (Search<unknown> | null)[]): Promise<unknown[]> {
-    const asked = searches.filter((one) => one !== null)
-    if (asked.length > 1) {
-      const responses = await this.#answersTogether(asked.map(({ body }) => body))
+  async searchTogether(searches: readonly (Search<unknown> | null)[]): Promise<unknown[]> {
+    const present = searches.filter((one) => one !== null)
+    if (present.length > 1) {
+      const responses = await this.#multiSearch(present.map(({ body }) => body))
       if (responses !== null) {
         const answers = responses.values()
-        return searches.map((one) => (one === null ? null : one.read(wholeAnswer(answers.next().value))))
+        return searches.map((one) => (one === null ? null : one.read(checkedAnswer(answers.next().value))))
       }
     }
-    return Promise.all(searches.map((one) => one && this.ask(one)))
+    return Promise.all(searches.map((one) => one && this.run(one)))
   }
 
-  /** Null if the cluster refuses multi-search: that is a privilege of its own, which the user may not have. */
-  async #answersTogether(bodies: readonly object[]): Promise<readonly SearchAnswer[] | null> {
-    const header = JSON.stringify({ index: this.#index, ...wholeOnly })
+  /** Returns null if the cluster refuses `_msearch`, which needs a privilege of its own. */
+  async #multiSearch(bodies: readonly object[]): Promise<readonly SearchAnswer[] | null> {
+    const header = JSON.stringify({ index: this.#index, ...completeOnly })
     try {
       const { responses } = await this.#call<{ readonly responses?: unknown }>({
         path: '/_msearch',
-        query: togetherQuery,
+        query: multiSearchQuery,
         lines: bodies.flatMap((body) => [header, JSON.stringify(body)]),
       })
       return Array.isArray(responses) ? responses : []
     } catch (error) {
-      if (!(error instanceof ClusterTrouble && error.status === 403)) throw error
+      if (!(error instanceof ClusterError && error.status === 403)) throw error
       return null
     }
   }
 
   #call<Answer>(call: Pick<ClusterCall, 'path' | 'query' | 'body' | 'lines'>): Promise<Answer> {
-    return this.#cluster.call<Answer>({ method: 'POST', ...call, harmless: true, timeoutMs: this.timeLeftMs })
+    return this.#cluster.call<Answer>({ method: 'POST', ...call, idempotent: true, timeoutMs: this.timeLeftMs })
   }
 }
 
-/** An answer without some shards must not look complete. */
-const wholeOnly = { allow_partial_search_results: false }
+/** Without this, the cluster would return results without those of failed shards. */
+const completeOnly = { allow_partial_search_results: false }
 
-function wholeAnswer<Answer extends SearchAnswer>(answer: Answer | null | undefined): Answer {
+function checkedAnswer<Answer extends SearchAnswer>(answer: Answer | null | undefined): Answer {
   const { error, status = 0, _shards } = answer ?? {}
-  if (error !== undefined) throw new ClusterTrouble(`a search was answered ${status} ${error.type}`, status, error.type)
+  if (error !== undefined)
+    throw new ClusterError(`OpenSearch answered a search with ${status} ${error.type}`, status, error.type)
   // A proxy in between may return anything.
   if (typeof _shards?.failed !== 'number')
-    throw new ClusterTrouble('the response is not an answer to a search', 502, 'no_answer')
+    throw new ClusterError('the response is not that of a search', 502, 'no_answer')
   if (answer!.timed_out) throw new ClusterTimeout('a shard did not answer in time')
-  if (_shards.failed > 0) throw new ClusterTrouble('a shard did not answer', 503, 'shard_failed')
+  if (_shards.failed > 0) throw new ClusterError('a shard did not answer', 503, 'shard_failed')
   return answer!
 }
 
-const columnsAlone = { stored_fields: '_none_', _source: false }
+const columnsOnly = { stored_fields: '_none_', _source: false }
 
-const byColumns = (body: object): object => ({ ...body, ...columnsAlone, docvalue_fields: ['id'] })
+const byColumns = (body: object): object => ({ ...body, ...columnsOnly, docvalue_fields: ['id'] })
 
 const foundBy = ({ hits }: FoundDocuments): readonly FoundDocument[] => hits?.hits ?? []
 
-/** Leaves out the rest of an answer, which is more than half of it and says where each hit is stored. */
-const readOfAnswers = [
+/** The parts of a response that are read. The rest, such as where hits are stored, is more than half of it. */
+const readParts = [
   ...['timed_out', '_shards.failed', 'aggregations', 'hits.total'],
   ...['hits.hits.fields', 'hits.hits.sort'],
   ...['fields', 'sort', '_source'].map((name) => `hits.hits.inner_hits.${chunksPath}.hits.hits.${name}`),
 ]
-const searchQuery = { ...wholeOnly, filter_path: readOfAnswers.join() }
-const togetherQuery = {
-  filter_path: [...readOfAnswers, 'error.type', 'status'].map((name) => `responses.${name}`).join(),
+const searchQuery = { ...completeOnly, filter_path: readParts.join() }
+const multiSearchQuery = {
+  filter_path: [...readParts, 'error.type', 'status'].map((name) => `responses.${name}`).join(),
 }
 
 interface SearchAnswer {
@@ -133,7 +135,7 @@ export const documentSearch = <T>(body: object, read: (found: readonly FoundDocu
   read: (answer) => read(foundBy(answer)),
 })
 
-/** The best chunk of each document that has one. */
+/** The best chunk of each document with a match. */
 export type DocumentScores = ReadonlyMap<string, ChunkScore>
 
 /** Matching chunks of a document, best first. */
@@ -154,16 +156,16 @@ interface FoundDocuments {
   readonly hits?: { readonly hits?: readonly FoundDocument[] }
 }
 
-interface ToldOfChunks {
+interface ChunkFields {
   readonly source?: readonly string[]
   readonly columns?: readonly 'language'[]
 }
 
-/** Documents ranked by their best chunk, with their best chunks. */
+/** Ranks documents by their best chunk, and returns the best chunks of each. */
 export const withBestChunks = (
   query: Query,
   chunks: number,
-  { source = [], columns = [] }: ToldOfChunks = {},
+  { source = [], columns = [] }: ChunkFields = {},
 ): Query => ({
   nested: {
     path: chunksPath,
@@ -171,9 +173,9 @@ export const withBestChunks = (
     query,
     inner_hits: {
       size: chunks,
-      ...(source.length === 0 ? columnsAlone : { _source: source.map(ofChunk) }),
-      docvalue_fields: ['version', ...columns].map(ofChunk),
-      sort: [{ _score: 'desc' }, { [ofChunk('chunk')]: 'asc' }],
+      ...(source.length === 0 ? columnsOnly : { _source: source.map(chunkField) }),
+      docvalue_fields: ['version', ...columns].map(chunkField),
+      sort: [{ _score: 'desc' }, { [chunkField('chunk')]: 'asc' }],
     },
   },
 })
@@ -183,11 +185,11 @@ export const idOf = ({ fields }: FoundDocument): string => fields.id[0]
 export const chunksOf = (found: FoundDocument) =>
   found.inner_hits[chunksPath].hits.hits.map(({ fields, sort, _source }) => ({
     chunkId: sort[1],
-    versionId: fields[ofChunk('version')]![0]!,
+    versionId: fields[chunkField('version')]![0]!,
     score: sort[0],
     source: _source,
   }))
 
 /** The language of the version of the best chunk. */
 export const languageOf = (found: FoundDocument): string | undefined =>
-  found.inner_hits[chunksPath].hits.hits[0]!.fields[ofChunk('language')]?.[0]
+  found.inner_hits[chunksPath].hits.hits[0]!.fields[chunkField('language')]?.[0]

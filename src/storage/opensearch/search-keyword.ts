@@ -1,5 +1,5 @@
 import { readableFields, type Scope } from '../../access/scope.ts'
-import { columnOf } from '../../search/column-permissions.ts'
+import { columnOf, scoreRow } from '../../search/column-permissions.ts'
 import type { Facet, ValueCount } from '../../search/facets.ts'
 import type {
   DocumentHit,
@@ -11,14 +11,14 @@ import type {
 } from '../../search/search-index.ts'
 import type { KeywordQuery } from '../../text/types.ts'
 import { type ExplainedChunk, explainChunk } from './explain-chunk.ts'
-import { asksForSomething, keywordQuery, matchingQuery } from './keyword-query.ts'
-import { chunksPath, documentChunksMax, ofChunk } from './mapping.ts'
+import { canMatch, keywordQuery, matchingQuery } from './keyword-query.ts'
+import { chunkField, chunksPath, documentChunksMax } from './mapping.ts'
 import {
   columnOpened,
   conditionQueries,
   filterQueries,
+  inScopeDatasets,
   nested,
-  ofDatasets,
   type Query,
   type VisibleClass,
   visibleClasses,
@@ -37,9 +37,9 @@ import {
 } from './search-calls.ts'
 import type { StoredChunk } from './stored-document.ts'
 
-/** The largest page of the cluster; a longer page ends there, and the next one continues. */
+/** The most hits in one response of the cluster. A longer page ends there, and the next one continues. */
 const pageMax = 5000
-/** The number of facet values that every shard returns; counts are exact if there are no more. */
+/** The number of facet values that every shard returns. Counts are exact if a shard has no more values. */
 const shardValuesMax = 10_000
 
 interface Aggregated {
@@ -54,7 +54,7 @@ interface FacetBuckets {
 export async function searchKeyword(calls: SearchCalls, request: KeywordRequest): Promise<KeywordPage> {
   const { query, scope, facets, explain = false, order = 'relevance' } = request
   const classes = visibleClasses(scope)
-  if (classes.length === 0 || !asksForSomething(query)) {
+  if (classes.length === 0 || !canMatch(query)) {
     const none = facets === undefined ? {} : { facets: facets.of.map(() => []) }
     return { outcome: 'found', hits: [], totalChunks: 0, next: null, ...none }
   }
@@ -65,21 +65,21 @@ export async function searchKeyword(calls: SearchCalls, request: KeywordRequest)
   const limit = Math.min(request.limit, pageMax)
   const othersMax = Math.max(0, Math.min(request.otherChunksMax, documentChunksMax - 1))
   const scored = keywordQuery(query, classes, request.filters, statistics)
-  // The language is that of the version found; in current versions, a document has only one.
-  const walked = (facet: Facet) => facet === 'language' && includeNonCurrent
-  const areWalked = facets?.of.some(walked) ?? false
-  const columns = areWalked ? (['language'] as const) : []
-  const told = { source: explain ? explained : [], columns }
+  // The language is that of the version found, so among several versions it is only known for each hit.
+  const needsHits = (facet: Facet) => facet === 'language' && includeNonCurrent
+  const needHits = facets?.of.some(needsHits) ?? false
+  const columns = needHits ? (['language'] as const) : []
+  const chunkFields = { source: explain ? explained : [], columns }
   const byDocument: Query = {
     bool: {
-      must: [withBestChunks(scored, othersMax + 1, told)],
-      filter: [ofDatasets(scope), ...conditions],
+      must: [withBestChunks(scored, othersMax + 1, chunkFields)],
+      filter: [inScopeDatasets(scope), ...conditions],
     },
   }
-  const countedFacets = (facets?.of ?? []).filter((facet) => !walked(facet))
-  const asked = {
+  const countedFacets = (facets?.of ?? []).filter((facet) => !needsHits(facet))
+  const search = {
     size: limit <= 0 ? 0 : limit + 1,
-    // Otherwise shards whose hits all come before this page are skipped, with their counts.
+    // Otherwise the cluster skips shards whose hits all come before this page, and their counts are missing.
     track_total_hits: true,
     query: byDocument,
     sort: sortBy(order, scope, includeNonCurrent),
@@ -94,8 +94,8 @@ export async function searchKeyword(calls: SearchCalls, request: KeywordRequest)
       ),
     },
   }
-  const answer = await calls.documents<Aggregated>(asked)
-  const languages = areWalked ? await countLanguages(calls, byDocument, facets!.limit) : []
+  const answer = await calls.documents<Aggregated>(search)
+  const languages = needHits ? await countLanguages(calls, byDocument, facets!.limit) : []
   const { found } = answer
   const hits = found.slice(0, limit)
   const last = hits.at(-1)
@@ -104,21 +104,21 @@ export async function searchKeyword(calls: SearchCalls, request: KeywordRequest)
     hits: hits.map((one) => hitOf(one, request, statistics)),
     totalChunks: answer.aggregations.chunks.found.doc_count,
     next: found.length > limit && last !== undefined ? positionOf(last) : null,
-    ...(last === undefined ? {} : { statistics: statistics.handedOn(query) }),
+    ...(last === undefined ? {} : { statistics: statistics.packed(query) }),
     ...(facets === undefined
       ? {}
-      : { facets: facets.of.map((facet) => (walked(facet) ? languages : countsOf(answer, facet))) }),
+      : { facets: facets.of.map((facet) => (needsHits(facet) ? languages : countsOf(answer, facet))) }),
   }
 }
 
-/** The search for the best chunk of each matching document: one for documents to be explained, one for the others. */
+/** Searches for the best chunk of each matching document: one for documents with explanations, one for the others. */
 export async function keywordScores(
   calls: SearchCalls,
   request: ScoreRequest & { readonly query: KeywordQuery },
 ): Promise<readonly Search<DocumentScores>[]> {
   const { query, scope, documentIds, explain = [] } = request
   const classes = visibleClasses(scope)
-  if (classes.length === 0 || !asksForSomething(query) || documentIds.length === 0) return []
+  if (classes.length === 0 || !canMatch(query) || documentIds.length === 0) return []
   const statistics = await statisticsOf(calls, request, classes)
   const isExplained = (documentId: string) => explain.includes(documentId)
   const others = documentIds.filter((documentId) => !isExplained(documentId))
@@ -142,7 +142,7 @@ function scoresOf(
     query: {
       bool: {
         must: [withBestChunks(scored, 1, { source: explain ? explained : [] })],
-        filter: [ofDatasets(scope), { terms: { id: documentIds } }],
+        filter: [inScopeDatasets(scope), { terms: { id: documentIds } }],
       },
     },
   }
@@ -153,19 +153,19 @@ function scoresOf(
   return documentSearch(body, (found) => new Map(found.map(bestOf)))
 }
 
-/** The statistics that were handed on, or else new counts. */
+/** The statistics of the previous page if the request has them, otherwise new counts. */
 async function statisticsOf(
   calls: SearchCalls,
   { scope, query, statistics }: Pick<KeywordRequest, 'scope' | 'query' | 'statistics'>,
   classes: readonly VisibleClass[],
 ): Promise<ScopeStatistics> {
-  const handed = ScopeStatistics.from(statistics, query)
-  if (handed !== null) return handed
+  const known = ScopeStatistics.unpack(statistics, query)
+  if (known !== null) return known
   const answer = await calls.search<StatisticsAnswer>(statisticsRequest(scope, classes, query))
   return readStatistics(answer, classes, query)
 }
 
-/** The fields from which a score is computed again: the texts of a chunk, and the columns that the scope checks. */
+/** The fields for an explanation: the texts of a chunk, and the columns that the scope checks. */
 const explained = [
   ...['title', 'title_length', 'body', 'body_length'],
   ...['dataset', 'platform', 'language', 'region', 'published_at'],
@@ -211,15 +211,15 @@ function sortBy(order: KeywordOrder, scope: Scope, includeNonCurrent: boolean): 
     case '-published_at':
       return [{ published_at: 'desc' }, byId]
     case '-score': {
-      const filter = columnOpened('score', scope, includeNonCurrent)
+      const filter = columnOpened(scoreRow, scope, includeNonCurrent)
       if (filter === null) return [{ score: 'desc' }, byId]
-      // If the score of a document may not be read, the document counts as one without a score.
-      return [{ [ofChunk('score')]: { order: 'desc', nested: { path: chunksPath, filter } } }, byId]
+      // A document whose score may not be read is sorted as one without a score.
+      return [{ [chunkField('score')]: { order: 'desc', nested: { path: chunksPath, filter } } }, byId]
     }
   }
 }
 
-/** Documents without a key come last in either direction: the cluster sorts them as infinity. */
+/** Documents without a key come last in both directions, because the cluster sorts them as infinity. */
 function searchAfter(order: KeywordOrder, { key, documentId }: KeywordPosition): (number | string)[] {
   if (order === 'relevance') {
     const score = key === null || Number.isNaN(key) ? -1 : Math.max(-1, Math.min(key, floatMax))
@@ -256,7 +256,7 @@ function countsOf({ aggregations }: Aggregated, facet: Facet): ValueCount[] {
   return (found.opened ?? found).buckets.map(({ key, doc_count }) => ({ value: key, count: doc_count }))
 }
 
-/** Counts by the language of each document's best chunk, which requires a look at every hit. */
+/** Counts the languages of the documents' best chunks by reading every hit. */
 async function countLanguages(calls: SearchCalls, query: Query, limit: number): Promise<ValueCount[]> {
   const counts = new Map<string, number>()
   let after: readonly (number | string)[] | null = null

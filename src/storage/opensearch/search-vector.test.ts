@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { everything, timeoutMs } from '../../../test/contracts/index-under-test.ts'
-import { FakeCluster, mappingOf, whole } from '../../../test/support/fake-cluster.ts'
+import { completeResponse, FakeCluster, mappingOf } from '../../../test/support/fake-cluster.ts'
 import { noFilters } from '../../search/search-index.ts'
 import { Cluster } from './cluster.ts'
 import { OpenSearchIndex } from './opensearch-index.ts'
@@ -18,20 +18,20 @@ const kindOf = (body: string): string => {
 const searchesIn = (body: string): string[] =>
   body.includes('\n') ? body.split('\n').filter((_, i) => i % 2 === 1) : [body]
 
-test('where there were many to compare, the graph is asked together with the count, or beside it where that is refused; the count decides', async () => {
+test('after a large count, the graph search is sent with the next count, or in parallel if `_msearch` is refused', async () => {
   let comparable = 11
   let isRefused = false
   const cluster = new FakeCluster(async (path, body) => {
-    const told = (asked: string) => {
-      const kind = kindOf(asked)
-      if (kind === 'graph') return { ...whole, hits: { hits: [{ fields: { id: ['d1'] } }] } }
+    const responseTo = (search: string) => {
+      const kind = kindOf(search)
+      if (kind === 'graph') return { ...completeResponse, hits: { hits: [{ fields: { id: ['d1'] } }] } }
       const having = { doc_count: comparable }
       const aggregations = { chunks: { visible: { having, words: { ...having, having } } } }
-      return kind === 'count' ? { ...whole, aggregations } : whole
+      return kind === 'count' ? { ...completeResponse, aggregations } : completeResponse
     }
     if (kindOf(body) === 'mapping') return mappingOf({ p: 2 })
-    if (isRefused && path.includes('/_msearch')) return { status: 403, body: { error: { type: 'no_right' } } }
-    return { body: path.includes('/_msearch') ? { responses: searchesIn(body).map(told) } : told(body) }
+    if (isRefused && path.includes('/_msearch')) return { status: 403, body: { error: { type: 'security_exception' } } }
+    return { body: path.includes('/_msearch') ? { responses: searchesIn(body).map(responseTo) } : responseTo(body) }
   })
   const node = await cluster.start()
   try {
@@ -44,8 +44,8 @@ test('where there were many to compare, the graph is asked together with the cou
       cluster.requests.length = 0
       const page = await index.vector(request)
       assert.deepEqual(page, { outcome: 'found', hits: [], vectorsPending: false })
-      const asked = cluster.requests.filter((body) => kindOf(body) !== 'mapping')
-      return asked.map((body) => searchesIn(body).map(kindOf).join(' and '))
+      const searches = cluster.requests.filter((body) => kindOf(body) !== 'mapping')
+      return searches.map((body) => searchesIn(body).map(kindOf).join(' and '))
     }
     assert.deepEqual(await kinds(), ['count', 'graph', 'compare'])
     assert.deepEqual(await kinds(), ['count and graph', 'compare'])

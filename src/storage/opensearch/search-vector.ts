@@ -9,9 +9,17 @@ import {
   type VectorPage,
   type VectorRequest,
 } from '../../search/search-index.ts'
-import { chunksPath, documentChunksMax, ofChunk, vectorField } from './mapping.ts'
+import { chunkField, chunksPath, documentChunksMax, vectorField } from './mapping.ts'
 import type { Profiles } from './profiles.ts'
-import { allOf, filterQueries, nested, ofDatasets, type Query, visibleChunks, visibleClasses } from './scope-query.ts'
+import {
+  allOf,
+  filterQueries,
+  inScopeDatasets,
+  nested,
+  type Query,
+  visibleChunks,
+  visibleClasses,
+} from './scope-query.ts'
 import {
   chunksOf,
   type DocumentScores,
@@ -24,12 +32,12 @@ import {
 } from './search-calls.ts'
 import { type Dimensions, unitVector } from './stored-document.ts'
 
-/** Up to this number of vectors, all are compared exactly; among more, the graph preselects. */
+/** The most vectors that are compared exactly. Among more, the HNSW graph preselects candidates. */
 export const comparedMax = 10_000
-/** Documents that the graph search keeps on its way (k). A larger number raises recall. */
+/** The number of candidates of the graph search (k). A larger number increases recall. */
 const keptMin = 2000
 const keptPerResult = 10
-/** The candidates, relative to the result size, whose chunks are compared exactly. */
+/** How many of the candidates are compared exactly, per requested chunk. */
 const comparedPerResult = 2
 
 interface Counts {
@@ -41,8 +49,8 @@ interface CountedVectors {
 }
 
 /**
- * Searches whose last count was too large for exact comparison, by the body of the count. Their next run sends the
- * graph search together with the count. The count still decides, and an unneeded graph result is ignored.
+ * Searches whose last count was too large for exact comparison, by the body of the count request. The next time, the
+ * graph search is sent together with the count. If the count is small by then, the graph result is ignored.
  */
 export type LargeScopes = LRUCache<string, true>
 
@@ -69,9 +77,9 @@ export async function searchVector(
   if (near === null || counts.having.doc_count === 0 || request.topK <= 0) {
     return { outcome: 'found', hits: [], vectorsPending }
   }
-  const among = isLarge ? (candidates ?? (await calls.ask(graphSearch(request, near, chunks)))) : null
-  const filter = [ofDatasets(request.scope), ...(among === null ? [] : [{ terms: { id: among } }])]
-  const hits = await calls.ask(compare(near, chunks, filter, request.topK, request.topK))
+  const among = isLarge ? (candidates ?? (await calls.run(graphSearch(request, near, chunks)))) : null
+  const filter = [inScopeDatasets(request.scope), ...(among === null ? [] : [{ terms: { id: among } }])]
+  const hits = await calls.run(compare(near, chunks, filter, request.topK, request.topK))
   return { outcome: 'found', hits: nearestChunks(hits, request.topK), vectorsPending }
 }
 
@@ -81,7 +89,7 @@ function countSearch({ scope, profileId }: VectorRequest, visible: Query): Searc
   const body = {
     size: 0,
     track_total_hits: false,
-    query: ofDatasets(scope),
+    query: inScopeDatasets(scope),
     aggs: {
       chunks: {
         nested: { path: chunksPath },
@@ -90,7 +98,7 @@ function countSearch({ scope, profileId }: VectorRequest, visible: Query): Searc
             filter: visible,
             aggs: {
               having: { filter: having },
-              words: { filter: { term: { [ofChunk('has_body')]: true } }, aggs: { having: { filter: having } } },
+              words: { filter: { term: { [chunkField('has_body')]: true } }, aggs: { having: { filter: having } } },
             },
           },
         },
@@ -114,13 +122,13 @@ async function countedAlone(
   count: Search<Counts>,
 ): Promise<Counted> {
   const [counts, dimensions] = await Promise.all([
-    calls.ask(count),
+    calls.run(count),
     profiles.known(request.profileId, calls.timeLeftMs),
   ])
   return { counts, near: nearness(request, dimensions), candidates: null }
 }
 
-/** In one exchange: if the graph was searched last time, it is searched again, and the count still decides. */
+/** Sends the count and the graph search in one exchange. */
 async function countedWithGraph(
   calls: SearchCalls,
   request: VectorRequest,
@@ -130,11 +138,11 @@ async function countedWithGraph(
 ): Promise<Counted> {
   const near = nearness(request, await profiles.known(request.profileId, calls.timeLeftMs))
   const graph = near === null || request.topK <= 0 ? null : graphSearch(request, near, chunks)
-  const [counts, candidates] = await calls.askTogether<[Counts, readonly string[]]>([count, graph])
+  const [counts, candidates] = await calls.searchTogether<[Counts, readonly string[]]>([count, graph])
   return { counts: counts!, near, candidates }
 }
 
-/** The search for the nearest chunk of each document; null if none can have one. */
+/** The search for the nearest chunk of each document; null if nothing can be compared. */
 export function vectorScores(
   { documentIds, scope }: Pick<ScoreRequest, 'documentIds' | 'scope'>,
   vector: NearQuery,
@@ -144,7 +152,7 @@ export function vectorScores(
   const near = nearness(vector, dimensions)
   if (visible === null || near === null || documentIds.length === 0) return null
   const chunks = allOf(visible, hasVector(vector.profileId))
-  const among = [ofDatasets(scope), { terms: { id: documentIds } }]
+  const among = [inScopeDatasets(scope), { terms: { id: documentIds } }]
   const { body, read } = compare(near, chunks, among, documentIds.length, 1)
   return {
     body,
@@ -152,13 +160,13 @@ export function vectorScores(
   }
 }
 
-/** The chunks whose vectors may be compared; `null` if there are none. */
+/** The chunks whose bodies may be searched; `null` if there are none. */
 function bodiesOf({ scope, filters }: Pick<VectorRequest, 'scope' | 'filters'>): Query | null {
   const classes = visibleClasses(scope).filter(({ body }) => body)
   return classes.length === 0 ? null : visibleChunks(classes, filterQueries(filters))
 }
 
-const hasVector = (profileId: string): Query => ({ term: { [ofChunk('profiles')]: profileId } })
+const hasVector = (profileId: string): Query => ({ term: { [chunkField('profiles')]: profileId } })
 
 interface Nearness {
   readonly field: string
@@ -169,17 +177,17 @@ interface Nearness {
 function nearness({ profileId, vector }: ChunkVector, dimensions: Pick<Dimensions, 'of'>): Nearness | null {
   const unit = unitVector(vector)
   if (unit === null || unit.length !== dimensions.of(profileId)) return null
-  return { field: ofChunk(vectorField(profileId, unit.length)), vector: unit }
+  return { field: chunkField(vectorField(profileId, unit.length)), vector: unit }
 }
 
-/** Ids of the nearest documents by the graph. */
+/** The search for the ids of the nearest documents by the graph. */
 function graphSearch(
   { topK, scope }: VectorRequest,
   { field, vector }: Nearness,
   chunks: Query,
 ): Search<readonly string[]> {
   const k = Math.min(10_000, Math.max(keptMin, topK * keptPerResult))
-  const knn = { [field]: { vector, k, filter: allOf(ofDatasets(scope), nested(chunks)) } }
+  const knn = { [field]: { vector, k, filter: allOf(inScopeDatasets(scope), nested(chunks)) } }
   const body = {
     size: Math.min(k, topK * comparedPerResult),
     track_total_hits: false,
@@ -199,7 +207,7 @@ const scoredBy = ({ field, vector }: Nearness, chunks: Query): Query => ({
   },
 })
 
-/** The cluster has no scores below 0: it returns (1 + cosine) / 2. */
+/** The cluster returns (1 + cosine) / 2, because its scores cannot be negative. */
 const cosineOf = (score: number): number => 2 * score - 1
 
 function compare(
@@ -227,9 +235,9 @@ function compare(
   return documentSearch(body, (found) => found.map(hitOf))
 }
 
-/** The nearest chunks of all hits, grouped by document again. */
+/** Keeps the `topK` nearest chunks of all hits, grouped by document. */
 function nearestChunks(hits: readonly DocumentHit[], topK: number): DocumentHit[] {
-  // Documents are in order, and so are the chunks of each: this order decides among equally near chunks.
+  // Documents and their chunks are sorted. Their order decides between equally near chunks.
   const scores = hits.flatMap((hit) => [hit.score, ...hit.otherChunks.map(({ score }) => score)])
   const last = scores.toSorted((a, b) => b - a)[topK - 1] ?? Number.NEGATIVE_INFINITY
   let ties = topK - scores.filter((score) => score > last).length

@@ -7,17 +7,17 @@ export interface Shard {
   readonly store: string | null
 }
 
-/** A larger shard is slow to move and to merge. */
+/** Larger shards are slow to move and to merge. */
 const shardBytesMax = 50 * 2 ** 30
 
-const wait = 'wait until a node has done it, then run tidemark doctor again'
-const troubles = [
+const wait = 'wait until it has finished, then run tidemark doctor again'
+const problems = [
   {
     prirep: 'p',
     state: 'UNASSIGNED',
     about: 'on no node',
     finding: failure,
-    advice: 'start the nodes that are gone; if their data is lost, run tidemark reindex',
+    advice: 'start the missing nodes; if their data is lost, run tidemark reindex',
   },
   { prirep: 'p', state: 'INITIALIZING', about: 'still being started', finding: failure, advice: wait },
   {
@@ -25,7 +25,7 @@ const troubles = [
     state: 'UNASSIGNED',
     about: 'on no node',
     finding: warning,
-    advice: 'start the nodes that are gone, or add one: until then the loss of another node can lose data',
+    advice: 'start the missing nodes, or add one: until then, losing another node can lose data',
   },
   { prirep: 'r', state: 'INITIALIZING', about: 'still being made', finding: warning, advice: wait },
 ] as const
@@ -34,7 +34,7 @@ const nouns = { p: ['shard', 'shards'], r: ['copy', 'copies'] } as const
 
 /** Findings about the shards of an index: those that cannot be searched, and missing replicas. */
 export function examineShards(shards: readonly Shard[]): Finding[] {
-  const findings = troubles.flatMap(({ prirep, state, about, finding, advice }) => {
+  const findings = problems.flatMap(({ prirep, state, about, finding, advice }) => {
     const all = shards.filter((one) => one.prirep === prirep)
     const count = all.filter((one) => one.state === state).length
     if (count === 0) return []

@@ -1,11 +1,11 @@
 import type { SimilarWords, SimilarWordsPage, SimilarWordsRequest, TypedWord } from '../../search/search-index.ts'
 import type { TermGroup } from '../../text/types.ts'
-import { chunksPath, ofChunk } from './mapping.ts'
+import { chunkField, chunksPath } from './mapping.ts'
 import {
   allOf,
   conditionQueries,
   filterQueries,
-  ofDatasets,
+  inScopeDatasets,
   oneOf,
   type Query,
   type VisibleClass,
@@ -14,12 +14,12 @@ import {
 import { inFields, prefixQuery, termQuery } from './scope-statistics.ts'
 import type { SearchCalls } from './search-calls.ts'
 
-/** The number of letters of either word that are compared: more than any word of a language has. */
+/** Longer words are not corrected. */
 const lettersMax = 64
 
 /**
- * Finds the words of a chunk within a Damerau-Levenshtein distance of the word, or with a prefix that is. Computes the
- * table row by row, as text/edit-distance.ts does.
+ * Finds the words of a chunk that have a given Damerau-Levenshtein distance from the typed word, or, if `begins`, that
+ * have a prefix with this distance. Computes the table row by row, as `text/edit-distance.ts` does.
  */
 const similarScript = `
   def typed = params.typed; int n = typed.size(); def found = new HashSet();
@@ -45,7 +45,7 @@ const similarScript = `
         int[] spare = before; before = last; last = row; row = spare;
       }
       int distance = params.begins ? best : last[n];
-      if (distance == params.wanted) { found.add(word); }
+      if (distance == params.distance) { found.add(word); }
     }
   }
   return new ArrayList(found);
@@ -59,7 +59,7 @@ interface Words {
   readonly buckets: readonly { readonly key: string; readonly doc_count: number }[]
 }
 
-/** The number of words that each class returns; words of several classes are joined. */
+/** The number of words that each class returns. Words of several classes are merged. */
 const wordsMax = 1000
 
 export async function findSimilarWords(calls: SearchCalls, request: SimilarWordsRequest): Promise<SimilarWordsPage> {
@@ -83,7 +83,7 @@ export async function findSimilarWords(calls: SearchCalls, request: SimilarWords
   const answer = await calls.search<Answer>({
     size: 0,
     track_total_hits: false,
-    query: allOf(ofDatasets(request.scope), ...conditions),
+    query: allOf(inScopeDatasets(request.scope), ...conditions),
     aggs: { chunks: { nested: { path: chunksPath }, aggs: Object.fromEntries(aggs) } },
   })
   const answers = classes.map((_, i) => answer.aggregations.chunks[`class${i}`]!)
@@ -117,18 +117,18 @@ function isWordFound({ word, group, isPrefix }: TypedWord, one: VisibleClass): Q
 const holdsOneOf = (group: TermGroup, one: VisibleClass): Query =>
   oneOf(group.map((term) => inFields(one, termQuery(term))))
 
-/** Chunks that the word does not find, that are not excluded, and that have a word that could be similar. */
+/** Chunks with a word that could be similar, without those that the word finds or that are excluded. */
 const mayHoldSimilar = (word: TypedWord, excluded: TermGroup, one: VisibleClass): Query => ({
   bool: { filter: [mayBeSimilar(word, one)], must_not: [holdsOneOf([...word.group, ...excluded], one)] },
 })
 
 /**
- * Chunks with a word that could be similar. Splits the word into one piece more than its errors can touch: a similar
- * word contains one piece unchanged, moved by no more positions than there are errors.
+ * Chunks with a word that could be similar. By the pigeonhole principle, if the word is split into more pieces than its
+ * errors can touch, a similar word contains at least one piece unchanged, moved by at most as many positions as errors.
  */
 function mayBeSimilar({ word, editsMax }: TypedWord, one: VisibleClass): Query {
   const letters = [...word]
-  // Two transposed neighbours may belong to two pieces.
+  // A transposition of two letters may touch two pieces.
   const pieces = 2 * editsMax + 1
   const size = Math.floor(letters.length / pieces)
   if (letters.length > lettersMax) return { match_none: {} }
@@ -137,23 +137,23 @@ function mayBeSimilar({ word, editsMax }: TypedWord, one: VisibleClass): Query {
     const piece = letters.slice(i * size, (i + 1) * size).map(literal)
     return `.{${Math.max(0, i * size - editsMax)},${i * size + editsMax}}${piece.join('')}.*`
   })
-  return inFields(one, (field) => ({ regexp: { [ofChunk(`${field}_words`)]: { value: patterns.join('|') } } }))
+  return inFields(one, (field) => ({ regexp: { [chunkField(`${field}_words`)]: { value: patterns.join('|') } } }))
 }
 
-/** The letter as a literal in the cluster's regular expressions. */
+/** Escapes a letter for the cluster's regular expressions. */
 const literal = (letter: string): string => (/[\p{L}\p{N}]/u.test(letter) ? letter : `\\${letter}`)
 
 function wordsAggregations(typed: TypedWord, one: VisibleClass): object {
   const letters = Array.from(typed.word, (letter) => letter.codePointAt(0)!).slice(0, lettersMax)
-  const fields = [...(one.title ? ['title_words'] : []), ...(one.body ? ['body_words'] : [])].map(ofChunk)
+  const fields = [...(one.title ? ['title_words'] : []), ...(one.body ? ['body_words'] : [])].map(chunkField)
   const params = { typed: letters, fields, edits: typed.editsMax, begins: typed.isPrefix }
-  const words = (wanted: number) => ({
+  const words = (distance: number) => ({
     terms: {
       size: wordsMax,
       shard_size: 10 * wordsMax,
       order: [{ _count: 'desc' }, { _key: 'asc' }],
-      script: { source: similarScript, params: { ...params, wanted } },
+      script: { source: similarScript, params: { ...params, distance } },
     },
   })
-  return Object.fromEntries(edits(typed).map((wanted) => [`edits${wanted}`, words(wanted)]))
+  return Object.fromEntries(edits(typed).map((distance) => [`edits${distance}`, words(distance)]))
 }

@@ -1,24 +1,21 @@
+import type { ColumnRow } from '../../document/rows.ts'
 import type { DocumentColumns, IndexChange, IndexedChunk, PutVersion } from '../../indexing/fed-index.ts'
 import { timeBuckets } from '../../platform/time-buckets.ts'
 import { bucketOfDay, dayOf } from '../../search/facets.ts'
 import type { ChunkVector, IndexedColumns } from '../../search/search-index.ts'
 import { encodeField, wordsOf } from './encode-terms.ts'
-import { documentChunksMax, vectorField } from './mapping.ts'
+import { documentChunksMax, documentRows, indexField, sharedRows, vectorField } from './mapping.ts'
 
 /**
- * One document of the cluster, with all its versions, so that a version replaces another in one step. A deleted
- * document stays as the hash of its id and the batch that deleted it: an older batch that arrives late must not bring
- * it back.
+ * A document of the cluster, with all its versions, so that a version replaces another atomically. A deleted document
+ * stays as the hash of its id and the number of the batch that deleted it, so that a late older batch cannot restore
+ * it.
  */
 export interface StoredDocument extends Partial<SharedColumns> {
   /** Absent if the document is deleted. */
   readonly id?: string
   /** The last batch of the feed that changed the document; 0 for none. */
   readonly at: number
-  readonly author?: string | null
-  readonly topics?: readonly string[]
-  readonly tags?: readonly string[]
-  readonly classifications?: readonly string[]
   readonly day?: string
   readonly week?: string
   readonly month?: string
@@ -54,7 +51,7 @@ export interface StoredChunk extends SharedColumns {
   readonly [vector: `v${string}`]: unknown
 }
 
-/** The dimensions of each profile's vectors. The first vector of an unknown profile decides them. */
+/** The dimensions of each profile's vectors. The first vector of a new profile determines them. */
 export interface Dimensions {
   of(profileId: string): number | undefined
   fix(profileId: string, dimensions: number): void
@@ -72,10 +69,10 @@ export function changeDocument(
   const id = change.documentId
   switch (change.kind) {
     case 'retire_document':
-      return goneAt(at)
+      return deletedBy(at)
     case 'retire_version': {
       const left = chunks.filter(({ version }) => version !== change.versionId)
-      return left.length === 0 ? goneAt(at) : withLanguage({ ...before, at, chunks: left })
+      return left.length === 0 ? deletedBy(at) : withLanguage({ ...before, at, chunks: left })
     }
     case 'set_columns': {
       if (chunks.length === 0) return before
@@ -107,11 +104,11 @@ function putVersion(
     .filter(({ version }) => version !== put.versionId)
     .map((chunk) => ({ ...chunk, ...sharedOf(put.columns), current: chunk.current && !put.current }))
   const added = put.chunks.map((chunk, i) => storedChunk(put, chunk, i === 0, dimensions))
-  return documentOf(put.documentId, at, put.columns, fewEnough([...others, ...added]))
+  return documentOf(put.documentId, at, put.columns, withinLimit([...others, ...added]))
 }
 
-/** Drops older versions that are not current first. */
-function fewEnough(chunks: readonly StoredChunk[]): readonly StoredChunk[] {
+/** Limits the number of chunks. Drops the oldest versions that are not current first. */
+function withinLimit(chunks: readonly StoredChunk[]): readonly StoredChunk[] {
   let left = chunks
   while (left.length > documentChunksMax) {
     const oldest = left.find(({ current }) => !current) ?? null
@@ -126,8 +123,9 @@ function storedChunk(
   first: boolean,
   dimensions: Dimensions,
 ): StoredChunk {
-  let having: { profiles: readonly string[] } = { profiles: [] }
-  for (const vector of vectors) having = { ...having, ...withVector(having.profiles, vector, dimensions) }
+  let vectorFields: { profiles: readonly string[] } = { profiles: [] }
+  for (const vector of vectors)
+    vectorFields = { ...vectorFields, ...withVector(vectorFields.profiles, vector, dimensions) }
   return {
     ...sharedOf(columns),
     language: columns.language,
@@ -142,13 +140,13 @@ function storedChunk(
     body_length: body.length,
     body_words: wordsOf(body),
     has_body: body.terms.length > 0,
-    ...having,
+    ...vectorFields,
   }
 }
 
 /**
- * Vectors have length 1, so that no component is too large or too small for the cluster; a vector that cannot be
- * compared is left out.
+ * Vectors are scaled to length 1, so that no component is too large or too small for the cluster. A vector that cannot
+ * be scaled, or that has other dimensions than its profile, is left out.
  */
 function withVector(
   profiles: readonly string[],
@@ -161,7 +159,7 @@ function withVector(
   return { profiles: [...new Set([...profiles, profileId])], [vectorField(profileId, unit.length)]: unit }
 }
 
-/** `null` for a vector without a direction. */
+/** Returns `null` for a vector that is all zero or not finite. */
 export function unitVector(vector: ArrayLike<number>): number[] | null {
   const floats = Float32Array.from(vector)
   const length = Math.sqrt(floats.reduce((sum, one) => sum + one * one, 0))
@@ -169,15 +167,15 @@ export function unitVector(vector: ArrayLike<number>): number[] | null {
   return Array.from(floats, (one) => Math.fround(one / length))
 }
 
-const sharedOf = (columns: DocumentColumns): Omit<SharedColumns, 'language'> => ({
-  dataset: columns.datasetId,
-  platform: columns.platform,
-  region: columns.region,
-  content_type: columns.contentType,
-  status: columns.status,
-  published_at: columns.publishedAt,
-  score: columns.score,
-})
+/** The shared columns except the language, which depends on the version and is added by the caller. */
+const sharedOf = (columns: DocumentColumns): Omit<SharedColumns, 'language'> =>
+  storedColumns(
+    columns,
+    sharedRows.filter(({ property }) => property !== 'language'),
+  ) as unknown as SharedColumns
+
+const storedColumns = (columns: DocumentColumns, rows: readonly ColumnRow[]): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(rows.map((row) => [indexField(row), columns[row.property as keyof DocumentColumns]]))
 
 function documentOf(
   id: string,
@@ -185,22 +183,19 @@ function documentOf(
   columns: DocumentColumns | IndexedColumns,
   chunks: readonly StoredChunk[],
 ): StoredDocument {
-  if (chunks.length === 0) return goneAt(at)
+  if (chunks.length === 0) return deletedBy(at)
   const day = columns.publishedAt === null ? Number.NaN : dayOf(columns.publishedAt)
   return withLanguage({
     id,
     at,
     ...sharedOf(columns),
-    author: columns.authorId,
-    topics: columns.topics,
-    tags: columns.tags,
-    classifications: columns.classifications,
+    ...storedColumns(columns, documentRows),
     ...(Number.isNaN(day) ? {} : Object.fromEntries(timeBuckets.map((bucket) => [bucket, bucketOfDay(day, bucket)]))),
     chunks,
   })
 }
 
-const goneAt = (at: number): StoredDocument => ({ at, chunks: [] })
+const deletedBy = (at: number): StoredDocument => ({ at, chunks: [] })
 
 const withLanguage = (document: StoredDocument): StoredDocument => ({
   ...document,

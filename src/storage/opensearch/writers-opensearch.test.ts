@@ -21,18 +21,18 @@ import { until } from '../../../test/support/until.ts'
 import type { SearchIndex } from '../../indexing/fed-index.ts'
 import { isUnavailability, UnavailableError } from '../../platform/errors.ts'
 import { noFilters } from '../../search/search-index.ts'
-import { AbsentIndex } from './absent-index.ts'
 import { Cluster, type ClusterCall } from './cluster.ts'
 import { familyOf, versionOf } from './index-names.ts'
 import { indexDefinition, mappingFormat } from './mapping.ts'
 import { OpenSearchHome } from './opensearch-home.ts'
+import { UnreachableIndex } from './unreachable-index.ts'
 
-/** On a busy machine the cluster may seem away: then the call is repeated, as servers do. */
-async function whenThere<T>(ask: () => Promise<T>): Promise<T> {
-  let answer: { readonly is: T } | null = null
-  await until('the cluster is there', async () => {
+/** Repeats the call while the cluster is unavailable, as servers do, because it may be on a busy machine. */
+async function whenAvailable<T>(ask: () => Promise<T>): Promise<T> {
+  let answer: { readonly value: T } | null = null
+  await until('the cluster is available', async () => {
     answer = await ask().then(
-      (is) => ({ is }),
+      (value) => ({ value }),
       (error: unknown) => {
         if (!isUnavailability(error)) throw error
         return null
@@ -40,7 +40,7 @@ async function whenThere<T>(ask: () => Promise<T>): Promise<T> {
     )
     return answer !== null
   })
-  return answer!.is
+  return answer!.value
 }
 
 suite('one index for several writers', { skip: openSearchNodes === null ? withoutOpenSearch : false }, () => {
@@ -57,14 +57,14 @@ suite('one index for several writers', { skip: openSearchNodes === null ? withou
     })
   after(() => homeOf().remove())
   const opened = (home = homeOf()): Promise<SearchIndex> =>
-    whenThere(async () => {
+    whenAvailable(async () => {
       const index = await home.open()
-      if (index instanceof AbsentIndex) throw new UnavailableError('the cluster is taken for away')
+      if (index instanceof UnreachableIndex) throw new UnavailableError('the cluster was unreachable')
       return index
     })
   const call = (method: ClusterCall['method'], path: string, body?: object) =>
     new Cluster({ nodes: openSearchNodes! }).call<Record<string, unknown>>({
-      ...{ method, path, harmless: true, timeoutMs },
+      ...{ method, path, idempotent: true, timeoutMs },
       ...(body === undefined ? {} : { body }),
     })
   const servedName = async () => Object.keys(await call('GET', `/${family}-current/_alias`))[0]!
@@ -72,17 +72,17 @@ suite('one index for several writers', { skip: openSearchNodes === null ? withou
   const purgedThrough = (index: SearchIndex, position: number, meanwhile = async () => {}): Promise<void> =>
     until('it is purged', async () => {
       await meanwhile()
-      await whenThere(() => index.purge())
-      return (await whenThere(() => index.health())).purgedThrough >= position
+      await whenAvailable(() => index.purge())
+      return (await whenAvailable(() => index.health())).purgedThrough >= position
     })
 
-  test('of processes that open the first index at once all have the same', async () => {
+  test('processes that open the first index at the same time share one', async () => {
     const indexes = await Promise.all([homeOf(), homeOf(), homeOf()].map((home) => opened(home)))
     assert.deepEqual(await indexes[0]!.apply({ position: 1, changes: [put('d1', ['word'])] }), { outcome: 'applied' })
     for (const index of indexes) assert.deepEqual(await new IndexUnderTest(index).found('word'), ['d1'])
   })
 
-  test('also where a second begins between them, and where they replace one of another instance', async (t) => {
+  test('the same if their generations differ, and if they replace an index of another instance', async (t) => {
     const under = `test-${randomBytes(4).toString('hex')}`
     t.after(() => homeOf('one', under).remove())
     const now = Date.now()
@@ -99,7 +99,7 @@ suite('one index for several writers', { skip: openSearchNodes === null ? withou
     }
   })
 
-  test('of rebuilds that begin at once, whatever the second, one is the next: also where they replace one of another instance', async (t) => {
+  test('of rebuilds that start at the same time, one wins, even if they replace one of another instance', async (t) => {
     const under = `test-${randomBytes(4).toString('hex')}`
     t.after(() => homeOf('one', under).remove())
     for (const instance of ['one', 'other']) await opened(homeOf(instance, under))
@@ -108,10 +108,10 @@ suite('one index for several writers', { skip: openSearchNodes === null ? withou
     t.mock.method(Date, 'now', () => now + 1000 * seconds++)
     const pointedAt = async (which: string) => Object.keys(await call('GET', `/${familyUnder(under)}-${which}/_alias`))
     for (const instance of ['one', 'other']) {
-      const begun = await Promise.allSettled(Array.from({ length: 3 }, () => homeOf(instance, under).openNext()))
-      const next = begun.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
-      // A process that looks after another has begun continues that rebuild.
-      for (const one of begun)
+      const started = await Promise.allSettled(Array.from({ length: 3 }, () => homeOf(instance, under).openNext()))
+      const next = started.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
+      // A process that looks after another has started continues that rebuild.
+      for (const one of started)
         if (one.status === 'rejected') assert.match(String(one.reason), /run tidemark reindex again/)
       const [name, ...others] = await pointedAt('next')
       assert.deepEqual(others, [])
@@ -124,7 +124,7 @@ suite('one index for several writers', { skip: openSearchNodes === null ? withou
     assert.equal(Object.keys(await call('GET', `/${under}-*`)).length, 4)
   })
 
-  test('an index of the time before versions had names is another version: nobody moves it, and it can be removed', async (t) => {
+  test('an index from before versions had names is another version: it stays unchanged, and can be removed', async (t) => {
     const under = `test-${randomBytes(4).toString('hex')}`
     t.after(() => homeOf('one', under).remove())
     const meta = { format: mappingFormat, rules: 'one', instance: 'one', shards: 1, profiles: {} }
@@ -139,7 +139,7 @@ suite('one index for several writers', { skip: openSearchNodes === null ? withou
     await index.apply({ position: 1, changes: [put('d1', ['word'])] })
     assert.deepEqual(Object.keys(await call('GET', `/${under}-current/_alias`)), [`${before}-00000000`])
     const versions = async (of: OpenSearchHome) =>
-      (await whenThere(() => of.otherVersions())).map(({ version }) => version).sort()
+      (await whenAvailable(() => of.otherVersions())).map(({ version }) => version).sort()
     assert.deepEqual(await versions(home), [newer.version, null].sort())
     assert.deepEqual(await versions(newer), [home.version, null].sort())
     assert.deepEqual(await versions(homeOf('other', under, 'two')), [])
@@ -148,10 +148,10 @@ suite('one index for several writers', { skip: openSearchNodes === null ? withou
     await home.removeVersion(newer.version)
     await home.removeVersion(home.version)
     assert.deepEqual(await versions(home), [])
-    assert.equal(await whenThere(() => index.position()), 1)
+    assert.equal(await whenAvailable(() => index.position()), 1)
   })
 
-  test('two that take themselves for the one who feeds: no batch is lost, none undoes another', async () => {
+  test('with two concurrent feeders no batch is lost, and none undoes another', async () => {
     const [one, other] = [await opened(), await opened()]
     await one.clear()
     const versions = Array.from({ length: 8 }, (_, i) => ({
@@ -168,10 +168,10 @@ suite('one index for several writers', { skip: openSearchNodes === null ? withou
     const index = new IndexUnderTest(other)
     assert.equal((await index.find('word')).totalChunks, 9)
     assert.deepEqual(await index.found('7'), ['d1'])
-    assert.equal((await whenThere(() => other.health())).position, 8)
+    assert.equal((await whenAvailable(() => other.health())).position, 8)
   })
 
-  test('a batch that comes late changes nothing that a later one has changed, and raises nobody from the dead', async () => {
+  test('a late batch does not change what a later one has changed, and does not restore deleted documents', async () => {
     const index = await opened()
     await index.clear()
     const under = new IndexUnderTest(index)
@@ -183,20 +183,20 @@ suite('one index for several writers', { skip: openSearchNodes === null ? withou
     assert.deepEqual(await index.apply(late), { outcome: 'applied' })
     assert.deepEqual(await under.found('old new'), ['d1'])
     assert.deepEqual(await under.found('old'), [])
-    const { documents, chunks } = await whenThere(() => index.health())
+    const { documents, chunks } = await whenAvailable(() => index.health())
     assert.deepEqual([documents, chunks], [1, 2])
   })
 
-  test('what is scored by the statistics of a page scores as it did there, though others came meanwhile', async () => {
+  test('scores with the statistics of a page are the same as on that page, even after other changes', async () => {
     const index = await opened()
     await index.clear()
     const under = new IndexUnderTest(index)
     await under.apply(put('d1', ['word']), put('d2', ['word other']), put('d3', ['other']))
     const { hits, statistics } = await under.find('word')
     await under.apply(...Array.from({ length: 5 }, (_, i) => put(`later${i}`, ['word and more words than before'])))
-    const asked = { query: queryOf('word'), vectors: [], scope: everything, filters: noFilters, timeoutMs }
+    const common = { query: queryOf('word'), vectors: [], scope: everything, filters: noFilters, timeoutMs }
     const scored = async (by?: readonly number[]) => {
-      const outcome = await index.score({ ...asked, documentIds: ['d1', 'd2'], statistics: by })
+      const outcome = await index.score({ ...common, documentIds: ['d1', 'd2'], statistics: by })
       assert.ok(outcome.outcome === 'found', JSON.stringify(outcome))
       return outcome.scores.map(({ keyword }) => keyword!.score)
     }
@@ -205,7 +205,7 @@ suite('one index for several writers', { skip: openSearchNodes === null ? withou
     assert.notDeepEqual(await scored(), before)
   })
 
-  test('purging tells up to where, and the index goes on', async () => {
+  test('purging reports its position, and the index continues', async () => {
     const index = await opened()
     await index.clear()
     const under = new IndexUnderTest(index)
@@ -214,10 +214,10 @@ suite('one index for several writers', { skip: openSearchNodes === null ? withou
     await purgedThrough(index, 2)
     await under.apply(put('d3', ['word']))
     assert.deepEqual(await under.found('word'), ['d2', 'd3'])
-    assert.equal((await whenThere(() => index.health())).position, 3)
+    assert.equal((await whenAvailable(() => index.health())).position, 3)
   })
 
-  test('when all is purged no byte is left of what was retired before, whatever came meanwhile', async () => {
+  test('after a purge no byte of retired data is left, even with changes in between', async () => {
     const index = await opened()
     await index.clear()
     const under = new IndexUnderTest(index)
@@ -226,7 +226,7 @@ suite('one index for several writers', { skip: openSearchNodes === null ? withou
     const made = (name: string) =>
       some.map((i) => {
         const own = named(name, i)
-        return put(own, [`${own}-word`], { version: `${own}-version`, columns: { authorId: `${own}-author` } })
+        return put(own, [`${own}-word`], { version: `${own}-version`, columns: { externalAuthorId: `${own}-author` } })
       })
     await under.apply(...made('gone'), ...made('changed'))
     await under.apply(...made('stays'))
@@ -251,7 +251,7 @@ suite('one index for several writers', { skip: openSearchNodes === null ? withou
     assert.deepEqual((await under.found(`${named('stays', 1)}-word`)).length, 1)
   })
 
-  test('as many words as a request can have, and as many datasets as a scope, are answered', async () => {
+  test('the largest requests and scopes are within the limits of the cluster', async () => {
     const index = await opened()
     await index.clear()
     const under = new IndexUnderTest(index)
@@ -270,12 +270,12 @@ suite('one index for several writers', { skip: openSearchNodes === null ? withou
     assert.deepEqual(await under.found('w7', { scope }), ['d1'])
   })
 
-  test('counts follow every change, whoever made it: versions, vectors, what is gone', async () => {
+  test('counts follow every change by any process: versions, vectors, deletions', async () => {
     const [feeder, other] = [await opened(), await opened()]
     await feeder.clear()
     const under = new IndexUnderTest(feeder)
     const counted = async () => {
-      const seen = await Promise.all([feeder, other].map((index) => whenThere(() => index.health())))
+      const seen = await Promise.all([feeder, other].map((index) => whenAvailable(() => index.health())))
       return seen.map(({ documents, chunks, profiles }) => [documents, chunks, profiles.map((one) => one.chunks)])
     }
     const both = (counts: unknown) => [counts, counts]
@@ -290,7 +290,7 @@ suite('one index for several writers', { skip: openSearchNodes === null ? withou
     assert.deepEqual(await counted(), both([1, 2, [0]]))
   })
 
-  test('an index that takes no writes says so: the batch is refused, health warns, doctor fails; then it goes on', async () => {
+  test('a write block refuses the batch, and health and doctor report it; afterwards the index continues', async () => {
     const index = await opened()
     await index.clear()
     const under = new IndexUnderTest(index)
@@ -301,31 +301,31 @@ suite('one index for several writers', { skip: openSearchNodes === null ? withou
     const batch = { position: 2, changes: [put('d2', ['word'])] }
     const refused = await index.apply(batch)
     assert.ok(refused.outcome === 'unavailable' && /cluster_block_exception/.test(refused.reason))
-    const about = /takes no writes into the search index/
-    const blocked = await whenThere(() => index.health())
+    const about = /refuses writes to the search index/
+    const blocked = await whenAvailable(() => index.health())
     assert.deepEqual([blocked.takesWrites, about.test(blocked.warnings.join())], [false, true])
     const failures = async () =>
-      (await whenThere(() => homeOf().inspect()))!.findings.filter(({ state }) => state === 'failure')
+      (await whenAvailable(() => homeOf().inspect()))!.findings.filter(({ state }) => state === 'failure')
     assert.match((await failures()).map((one) => one.about).join(), about)
     assert.deepEqual(await under.found('word'), ['d1'])
     await call('PUT', `/${name}/_settings`, { 'index.blocks.read_only_allow_delete': null })
     assert.deepEqual(await index.apply(batch), { outcome: 'applied' })
     assert.deepEqual(await under.found('word'), ['d1', 'd2'])
-    const { takesWrites, warnings } = await whenThere(() => index.health())
+    const { takesWrites, warnings } = await whenAvailable(() => index.health())
     assert.deepEqual([await failures(), takesWrites, about.test(warnings.join())], [[], true, false])
   })
 
-  test('an index that somebody removed is made anew', async () => {
+  test('an index that somebody removed is created again', async () => {
     const home = homeOf()
     const index = await opened(home)
     await call('DELETE', `/${await servedName()}`)
     assert.equal((await index.values(listing)).outcome, 'unavailable')
-    const again = await whenThere(() => home.openNewer())
-    assert.equal(await whenThere(() => again!.position()), 0)
-    assert.equal(await whenThere(() => home.openNewer()), null)
+    const again = await whenAvailable(() => home.openNewer())
+    assert.equal(await whenAvailable(() => again!.position()), 0)
+    assert.equal(await whenAvailable(() => home.openNewer()), null)
   })
 
-  test('disks beyond the marks of the cluster are told to doctor', async () => {
+  test('doctor reports disks above the watermarks of the cluster', async () => {
     const setMarks = (mark: string | null) =>
       call('PUT', '/_cluster/settings', {
         transient: Object.fromEntries(
@@ -333,7 +333,7 @@ suite('one index for several writers', { skip: openSearchNodes === null ? withou
         ),
       })
     const disks = async () =>
-      (await whenThere(() => homeOf().examine()))
+      (await whenAvailable(() => homeOf().examine()))
         .filter(({ about }) => /disk of node/.test(about))
         .map(({ state }) => state)
     await opened()
@@ -348,22 +348,22 @@ suite('one index for several writers', { skip: openSearchNodes === null ? withou
     assert.ok(found.length > 0 && found.every((state) => state === 'failure'), found.join())
   })
 
-  test('fields that are not as this version makes them are told to doctor', async () => {
+  test('doctor reports fields that differ from those of this version', async () => {
     const odd = `${family}-9999999998`
     const meta = { format: mappingFormat, rules: 'one', instance: 'one', shards: 1, profiles: {} }
     const { settings, mappings } = indexDefinition(meta, 1)
-    const { status: _, ...properties } = mappings.properties
+    const { status: _, ...properties }: Record<string, object> = mappings.properties
     await call('PUT', `/${odd}-00000000`, {
       settings,
       mappings: { ...mappings, properties: { ...properties, author: { type: 'text' } } },
       aliases: { [odd]: {}, [`${family}-current`]: {} },
     })
-    const found = (await whenThere(() => homeOf().inspect()))!.findings.map((one) => one.about)
-    assert.match(found.join(), /fields of the search index are not as this version makes them: status, author/)
+    const found = (await whenAvailable(() => homeOf().inspect()))!.findings.map((one) => one.about)
+    assert.match(found.join(), /fields of the search index differ from those of this version: status, author/)
     await call('DELETE', `/${odd}-00000000`)
   })
 
-  test('an index that no node has is unavailable, and says so', async () => {
+  test('an index that is on no node is unavailable, with the reason', async () => {
     const lost = `${family}-9999999999`
     const meta = { format: mappingFormat, rules: 'one', instance: 'one', shards: 1, profiles: {} }
     const { settings, mappings } = indexDefinition(meta, 1)
@@ -375,7 +375,7 @@ suite('one index for several writers', { skip: openSearchNodes === null ? withou
     const index = await opened()
     assert.equal((await index.values(listing)).outcome, 'unavailable')
     await assert.rejects(index.health(), { name: 'TidemarkError', code: 'search_backend_unavailable' })
-    const found = (await whenThere(() => homeOf().inspect()))?.findings.filter(({ state }) => state === 'failure')
+    const found = (await whenAvailable(() => homeOf().inspect()))?.findings.filter(({ state }) => state === 'failure')
     assert.deepEqual(
       found?.map(({ about }) => /is red|cannot be read/.test(about)),
       [true, true],

@@ -21,7 +21,7 @@ test('a writer that is killed loses nothing it acknowledged and leaves nothing t
   assert.ok((await crashRounds(folder, 4, () => undefined)) > 10)
 })
 
-test('a damaged file gives the right answers or asks for a rebuild', async () => {
+test('a damaged file gives the right results or needs a rebuild', async () => {
   const path = join(folder, 'whole.db')
   const damaged = join(folder, 'damaged.db')
   const layout = { sealChunks: 40, segmentChunks: 200 }
@@ -30,14 +30,14 @@ test('a damaged file gives the right answers or asks for a rebuild', async () =>
   for (let position = 1; position <= 60; position++) {
     await whole.apply(batchAt(position))
     await expected.apply(batchAt(position))
-    whole.tidy(3)
+    whole.runBackground(3)
   }
   await whole.close()
   const bytes = readFileSync(path)
   const scope = { entries: [{ ...everything.entries[0]!, datasets: ['d0', 'd1', 'd2'] }] }
   const request = { query: queryOf('alpha'), scope, filters: noFilters, limit: 500, after: null, otherChunksMax: 9 }
-  const wanted = await expected.keyword({ ...request, timeoutMs: 60_000 })
-  assert.ok(wanted.outcome === 'found')
+  const correct = await expected.keyword({ ...request, timeoutMs: 60_000 })
+  assert.ok(correct.outcome === 'found')
   const outcomes: ('answered' | 'rebuilt')[] = []
   /** Opens a file with this content as an index. */
   const outcomeOf = async (content: Uint8Array): Promise<'answered' | 'rebuilt'> => {
@@ -49,7 +49,7 @@ test('a damaged file gives the right answers or asks for a rebuild', async () =>
       if (health.state === 'ready' && health.position > 0) {
         const found = await index.keyword({ ...request, timeoutMs: 60_000 })
         assert.ok(found.outcome === 'found')
-        assert.equal(found.totalChunks, wanted.totalChunks)
+        assert.equal(found.totalChunks, correct.totalChunks)
         assert.equal(health.position, 60)
         return 'answered'
       }
@@ -104,10 +104,10 @@ test('a damaged file gives the right answers or asks for a rebuild', async () =>
   }
   assert.equal(await outcomeOf(Buffer.alloc(0)), 'rebuilt', 'cut to nothing')
   assert.equal(await outcomeOf(overwritten(0.01)), 'rebuilt', 'garbage at the start')
-  assert.equal(await outcomeOf(overwritten(1)), 'rebuilt', 'garbage all over')
+  assert.equal(await outcomeOf(overwritten(1)), 'rebuilt', 'garbage everywhere')
 })
 
-test('a file of another format, or none at all, is no reason to fail', async () => {
+test('a file that is not an index needs a rebuild, and can be cleared and filled', async () => {
   const path = join(folder, 'text.db')
   writeFileSync(path, 'this is not an index')
   const index = await openSegmentsIndex({ path, readers: 1 })
@@ -124,7 +124,7 @@ test('a file of another format, or none at all, is no reason to fail', async () 
   }
 })
 
-test('an index is open once at a time, and can be copied when it is closed', async () => {
+test('an index can be open only once, and its file can be copied when it is closed', async () => {
   const path = join(folder, 'one.db')
   const first = await openSegmentsIndex({ path, readers: 1 })
   await first.apply({ position: 7, changes: [put('d1', ['word'])] })
@@ -137,7 +137,7 @@ test('an index is open once at a time, and can be copied when it is closed', asy
   await second.close()
 })
 
-test('terms made by other rules ask for a rebuild', async () => {
+test('an index with terms of other rules needs a rebuild', async () => {
   const path = join(folder, 'rules.db')
   const before = await openSegmentsIndex({ path, readers: 1, analysis: 'one' })
   await before.apply({ position: 3, changes: [put('d1', ['word'])] })
@@ -198,31 +198,31 @@ const nearest = (n: number) => ({
 
 suite('vectors of sealed segments, which are not read when the file is opened', () => {
   const damages: Record<string, (path: string) => void> = {
-    'rows that are gone': (path) => {
+    'missing rows': (path) => {
       const db = new DatabaseSync(path)
       db.exec('delete from vector where id % 2 = 0')
       db.close()
     },
-    'rows that are not what was written': (path) => {
+    'overwritten rows': (path) => {
       const db = new DatabaseSync(path)
       db.exec('update vector set data = zeroblob(length(data)) where id % 2 = 0')
       db.close()
     },
-    'a page that cannot be read': (path) => {
+    'an unreadable page': (path) => {
       const bytes = readFileSync(path)
       for (const { number, bytes: size } of leafPages(path, 'vector')) bytes.fill(0, (number - 1) * size, number * size)
       writeFileSync(path, bytes)
     },
   }
   for (const [name, damage] of Object.entries(damages)) {
-    test(`${name}: a search that meets them finds out, and the index asks for a rebuild`, async () => {
+    test(`${name}: a search finds the damage, and the index needs a rebuild`, async () => {
       const path = join(folder, `${name}.db`)
       await withVectors(path)
       damage(path)
       const index = await openSegmentsIndex({ path, readers: 1 })
       assert.equal((await index.health()).state, 'ready')
       assert.equal((await index.vector(nearest(50))).outcome, 'found')
-      await until('the damage is known', async () => !index.isSound)
+      await until('the damage is found', async () => !index.isSound)
       assert.equal((await index.vector(nearest(50))).outcome, 'unavailable')
       const { state, reason, searchable } = await index.health()
       assert.deepEqual({ state, searchable }, { state: 'needs_rebuild', searchable: false })
@@ -236,24 +236,24 @@ suite('vectors of sealed segments, which are not read when the file is opened', 
     })
   }
 
-  test('a batch that cannot be written for it is not taken, and the index asks for a rebuild', async () => {
+  test('a batch that cannot be written because of an unreadable page is refused, and the index needs a rebuild', async () => {
     const path = join(folder, 'unwritable page.db')
     await withVectors(path)
-    damages['a page that cannot be read']!(path)
+    damages['an unreadable page']!(path)
     const index = await openSegmentsIndex({ path, readers: 1 })
     const changes = Array.from({ length: 440 }, (_, n) => ({ kind: 'retire_document' as const, documentId: `d${n}` }))
     await until('it is refused', async () => {
       const { position } = await index.health()
       return (await index.apply({ position: position + 1, changes })).outcome === 'unavailable' || !index.isSound
     })
-    await until('the damage is known', async () => !index.isSound)
+    await until('the damage is found', async () => !index.isSound)
     assert.equal((await index.health()).state, 'needs_rebuild')
     await index.clear()
     assert.equal((await index.apply({ position: 1, changes: [put('d1', ['word'])] })).outcome, 'applied')
     await index.close()
   })
 
-  test('of chunks that are gone since it is no damage', async () => {
+  test('missing vectors of deleted chunks are not damage', async () => {
     const path = join(folder, 'gone.db')
     await withVectors(path)
     const index = await openSegmentsIndex({ path, readers: 1 })

@@ -24,7 +24,7 @@ const text = (maxLength: number) =>
  * ...). Both give the same order for one term or one phrase alone, and for several terms that are equally frequent. The
  * test compares these.
  */
-test('order is that of FTS5 on the same words', async () => {
+test('ranks like FTS5 on the same words', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'segments-'))
   const index = new InProcessSegments({ path: join(folder, 'index.db'), sealChunks: 6, segmentChunks: 24 })
   let compared = 0
@@ -38,20 +38,20 @@ test('order is that of FTS5 on the same words', async () => {
         for (const [i, [title, body]] of texts.entries()) {
           insert.run(i + 1, title, body)
           await index.apply({ position: i + 1, changes: [put(`d${i + 1}`, [body], { title })] })
-          index.tidy(2)
+          index.runBackground(2)
         }
         const count = (word: string) =>
           texts.filter(([title, body]) => fieldOf(`${title} ${body}`).terms.includes(word)).length
         const pairs = words.flatMap((a, i) => words.slice(i + 1).map((b) => [a, b] as const))
-        const alike = pairs.filter(([a, b]) => count(a) === count(b) && count(a) * 2 < texts.length)
-        const asked = [
+        const equallyFrequent = pairs.filter(([a, b]) => count(a) === count(b) && count(a) * 2 < texts.length)
+        const queries = [
           ...words.map((word) => [word, word]),
           ...pairs.slice(0, 20).map(([a, b]) => [`"${a}_${b}"`, `"${a} ${b}"`]),
-          ...alike.map(([a, b]) => [`${a} ${b}`, `${a} OR ${b}`]),
-          ...alike.map(([a, b]) => [`+${a} +${b}`, `${a} AND ${b}`]),
+          ...equallyFrequent.map(([a, b]) => [`${a} ${b}`, `${a} OR ${b}`]),
+          ...equallyFrequent.map(([a, b]) => [`+${a} +${b}`, `${a} AND ${b}`]),
         ]
         const search = db.prepare('select rowid, bm25(fts, 3.0, 1.0) as score from fts where fts match ?')
-        for (const [ours, theirs] of asked) {
+        for (const [ours, theirs] of queries) {
           const scores = new Map(search.all(theirs!).map((row) => [`d${row.rowid}`, -Number(row.score)]))
           const request = { scope: everything, filters: noFilters, limit: 100, after: null, otherChunksMax: 0 }
           const page = await index.keyword({ ...request, query: queryOf(ours!), timeoutMs: 60_000 })

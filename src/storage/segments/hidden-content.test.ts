@@ -7,13 +7,13 @@ import fc from 'fast-check'
 import { InProcessSegments } from '../../../test/contracts/in-process-segments.ts'
 import * as random from '../../../test/contracts/random-changes.ts'
 import { readableFields, type Scope, type ScopeEntry } from '../../access/scope.ts'
+import { facetNames } from '../../document/rows.ts'
 import type { IndexChange, PutVersion, SearchIndex } from '../../indexing/fed-index.ts'
-import { facetFields } from '../../search/facets.ts'
 import { type IndexedColumns, type KeywordRequest, noFilters, type VersionColumns } from '../../search/search-index.ts'
 
 /**
- * Two indexes with the same content as far as a scope may search, and random other content in a random layout: their
- * answers are equal to the last byte.
+ * Two indexes have the same content as far as a scope may search it, and random other content in a random layout. Their
+ * responses are equal to the last byte.
  */
 const timeoutMs = 60_000
 
@@ -36,7 +36,7 @@ const ownDocument = fc.record({
   replaced: fc.option(text),
   olderBefore: fc.option(text),
   olderAfter: fc.option(text),
-  place: fc.nat(),
+  sortKey: fc.nat(),
 })
 const document = fc.record({
   columns: random.columns,
@@ -49,10 +49,10 @@ type Document = typeof document extends fc.Arbitrary<infer T> ? T : never
 
 /** Other changes that happen to an index. */
 const history = fc.record({
-  strangers: fc.array(fc.record({ columns: random.columns, text }), { maxLength: 6 }),
-  passing: fc.array(fc.record({ columns: random.columns, text }), { maxLength: 6 }),
+  hidden: fc.array(fc.record({ columns: random.columns, text }), { maxLength: 6 }),
+  temporary: fc.array(fc.record({ columns: random.columns, text }), { maxLength: 6 }),
   batchSizes: fc.array(fc.integer({ min: 3, max: 12 }), { minLength: 1, maxLength: 5 }),
-  tidySteps: fc.array(fc.nat(6), { minLength: 1, maxLength: 5 }),
+  backgroundSteps: fc.array(fc.nat(6), { minLength: 1, maxLength: 5 }),
   reopened: fc.nat(9).map((draw) => draw === 0),
   parts: fc.integer({ min: 1, max: 4 }),
 })
@@ -82,12 +82,12 @@ const scope: fc.Arbitrary<Scope> = fc
     })),
   }))
 
-const ask = fc.record({
+const requests = fc.record({
   query: random.query,
   filters: random.filters.map((filters) => ({ ...filters, includeNonCurrent: false })),
   vector: random.vector(130),
 })
-type Ask = typeof ask extends fc.Arbitrary<infer T> ? T : never
+type Requests = typeof requests extends fc.Arbitrary<infer T> ? T : never
 
 function put(documentId: string, version: number, columns: IndexedColumns, { title, chunks }: Text): PutVersion {
   const versionId = `${documentId}v${version}`
@@ -114,20 +114,20 @@ function changesOf(
 ) {
   const own = sides[side]
   const seen = sees(scope, columns)
-  const hidden = !seen.title && !seen.body
-  if (hidden && !own.present) return []
-  const held = hidden && seesNothing(scope, own.columns) ? own.columns : columns
+  const isHidden = !seen.title && !seen.body
+  if (isHidden && !own.present) return []
+  const given = isHidden && seesNothing(scope, own.columns) ? own.columns : columns
   const shared = {
     title: seen.title ? text.title : own.text.title,
     chunks: seen.body ? text.chunks : own.text.chunks,
   }
   const earlier = (version: number, had: Text | null) =>
-    had ? [{ ...put(id, version, { ...held, language: own.columns.language }, had), current: false }] : []
-  const current = put(id, 1, held, shared)
+    had ? [{ ...put(id, version, { ...given, language: own.columns.language }, had), current: false }] : []
+  const current = put(id, 1, given, shared)
   const named = current.chunks.map((chunk, i) => ({ ...chunk, chunkId: `${id}v1c${(firstChunk + i) % 3}` }))
   return [
     ...earlier(0, own.olderBefore),
-    ...(own.replaced ? [put(id, 1, held, own.replaced)] : []),
+    ...(own.replaced ? [put(id, 1, given, own.replaced)] : []),
     { ...current, chunks: named },
     ...earlier(2, own.olderAfter),
   ]
@@ -144,10 +144,10 @@ class Feed {
   }
 
   async apply(changes: readonly IndexChange[]): Promise<void> {
-    const { batchSizes, tidySteps } = this.#history
+    const { batchSizes, backgroundSteps } = this.#history
     for (let from = 0; from < changes.length; ) {
       const size = batchSizes[this.#position % batchSizes.length]!
-      this.#index.tidy(tidySteps[this.#position % tidySteps.length]!)
+      this.#index.runBackground(backgroundSteps[this.#position % backgroundSteps.length]!)
       await this.#index.apply({ position: ++this.#position, changes: changes.slice(from, from + size) })
       from += size
     }
@@ -159,31 +159,31 @@ async function fill(
   scope: Scope,
   documents: readonly Document[],
   side: 'mine' | 'yours',
-  happens: History,
+  history: History,
 ) {
   await index.clear()
-  index.parts = happens.parts
-  const feed = new Feed(index, happens)
-  const placed = documents
-    .map((one, i) => ({ place: one[side].place, changes: changesOf(scope, one, `doc${i}`, side) }))
-    .sort((a, b) => a.place - b.place)
-  const passing = happens.passing.map(({ columns, text }, i) => put(`doc${i}p`, 1, columns, text))
-  const strangers = happens.strangers
+  index.parts = history.parts
+  const feed = new Feed(index, history)
+  const ordered = documents
+    .map((one, i) => ({ sortKey: one[side].sortKey, changes: changesOf(scope, one, `doc${i}`, side) }))
+    .sort((a, b) => a.sortKey - b.sortKey)
+  const temporary = history.temporary.map(({ columns, text }, i) => put(`doc${i}p`, 1, columns, text))
+  const hidden = history.hidden
     .filter(({ columns }) => seesNothing(scope, columns))
     .map(({ columns, text }, i) => put(`doc${i}s`, 1, columns, text))
-  await feed.apply([...passing, ...placed.flatMap(({ changes }) => changes), ...strangers])
-  await feed.apply(passing.map(({ documentId }) => retired(documentId)))
-  if (happens.reopened) index.reopen()
+  await feed.apply([...temporary, ...ordered.flatMap(({ changes }) => changes), ...hidden])
+  await feed.apply(temporary.map(({ documentId }) => retired(documentId)))
+  if (history.reopened) index.reopen()
   return feed
 }
 
-async function answers(index: SearchIndex, scope: Scope, { query, filters, vector }: Ask): Promise<string> {
+async function answers(index: SearchIndex, scope: Scope, { query, filters, vector }: Requests): Promise<string> {
   const request: KeywordRequest = { query, scope, filters, limit: 100, after: null, otherChunksMax: 3, timeoutMs }
   const first = await index.keyword({ ...request, limit: 2 })
   const after = first.outcome === 'found' ? first.next : null
   const documentIds = ['doc0', 'doc1', 'doc2', 'doc3', 'doc0p', 'doc0s']
-  const facets = { of: [...facetFields, { published_at: 'day' as const }], limit: 3 }
-  /** Lists of values also count documents without any open text: nothing is hidden of those here. */
+  const facets = { of: [...facetNames, { published_at: 'day' as const }], limit: 3 }
+  /** Lists of values also count documents without any open text, in which the indexes differ: leave these out. */
   const open = { entries: scope.entries.filter(({ fields }) => fields.includes('title') || fields.includes('body')) }
   const listing = { scope: open, field: 'topics', prefix: '', after: null, limit: 3, timeoutMs } as const
   const near = random.profiles.map(({ profileId, dimensions }) => ({ profileId, vector: vector.slice(0, dimensions) }))
@@ -199,7 +199,7 @@ async function answers(index: SearchIndex, scope: Scope, { query, filters, vecto
 }
 
 /** Every word and a phrase: everything visible has a score, and every count affects it. */
-const common: Ask = {
+const common: Requests = {
   query: {
     clauses: [
       ...random.words.map((word) => ({ type: 'word' as const, kind: 'any' as const, weight: 1, group: [word] })),
@@ -212,9 +212,9 @@ const common: Ask = {
 }
 
 /** The cases that the runs have covered. */
-const met = { hidden: 0, title: 0, body: 0, matches: 0, merges: 0 }
+const covered = { hidden: 0, title: 0, body: 0, matches: 0, merges: 0 }
 
-test('content that a scope may not search changes no byte of an answer', async () => {
+test('content that a scope may not search does not change a byte of a response', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'segments-'))
   const layout = { sealChunks: 6, segmentChunks: 24 }
   const mine = new InProcessSegments({ path: join(folder, 'mine.db'), ...layout })
@@ -225,40 +225,40 @@ test('content that a scope may not search changes no byte of an answer', async (
         fc.array(document, { minLength: 2, maxLength: 10 }),
         fc.oneof(random.scope, scope, scope),
         fc.tuple(history, history),
-        fc.array(ask, { maxLength: 2 }),
+        fc.array(requests, { maxLength: 2 }),
         fc.array(fc.nat(9), { maxLength: 4 }),
-        async (documents, scope, [myHistory, yourHistory], asks, gone) => {
+        async (documents, scope, [myHistory, yourHistory], moreRequests, removed) => {
           const feeds = [
             await fill(mine, scope, documents, 'mine', myHistory),
             await fill(yours, scope, documents, 'yours', yourHistory),
           ]
           const compare = async () => {
-            for (const one of [common, ...asks]) {
+            for (const one of [common, ...moreRequests]) {
               const answered = await answers(mine, scope, one)
               assert.equal(await answers(yours, scope, one), answered)
-              met.matches += answered.match(/"score":/g)?.length ?? 0
+              covered.matches += answered.match(/"score":/g)?.length ?? 0
             }
           }
           await compare()
-          for (const feed of feeds) await feed.apply(gone.map((i) => retired(`doc${i}`)))
+          for (const feed of feeds) await feed.apply(removed.map((i) => retired(`doc${i}`)))
           await compare()
           for (const { columns } of documents) {
             const { title, body } = sees(scope, columns)
-            if (!title && !body) met.hidden++
-            else if (!body) met.title++
-            else if (!title) met.body++
+            if (!title && !body) covered.hidden++
+            else if (!body) covered.title++
+            else if (!title) covered.body++
           }
         },
       ),
       { numRuns: 60 },
     )
-    met.merges += mine.merges + yours.merges
+    covered.merges += mine.merges + yours.merges
   } finally {
     await Promise.all([mine.close(), yours.close()])
     rmSync(folder, { recursive: true, force: true })
   }
 })
 
-test('the runs met content of every kind', () => {
-  for (const [what, times] of Object.entries(met)) assert.ok(times > 0, `they should have met ${what}`)
+test('the runs covered content of every kind', () => {
+  for (const [what, times] of Object.entries(covered)) assert.ok(times > 0, `they should cover ${what}`)
 })

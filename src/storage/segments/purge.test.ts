@@ -22,7 +22,7 @@ function put(document: number, text: number): IndexChange {
     kind: 'put_version',
     documentId: `doc-${document}`,
     versionId: `ver-${document}-${text}`,
-    columns: { ...columns, authorId: `${word}-author`, tags: [`${word}-tag`], topics: [`${word}-topic`] },
+    columns: { ...columns, externalAuthorId: `${word}-author`, tags: [`${word}-tag`], topics: [`${word}-topic`] },
     current: true,
     title: fieldOf(`${word}-title shared`),
     chunks: [
@@ -36,14 +36,14 @@ function put(document: number, text: number): IndexChange {
 }
 
 const found = async (index: SearchIndex, word: string): Promise<string[]> => {
-  const asked = { scope: everything, filters: { ...noFilters, includeNonCurrent: true }, timeoutMs: 30_000 }
-  const page = await index.keyword({ ...asked, query: queryOf(word), limit: 100, after: null, otherChunksMax: 0 })
+  const request = { scope: everything, filters: { ...noFilters, includeNonCurrent: true }, timeoutMs: 30_000 }
+  const page = await index.keyword({ ...request, query: queryOf(word), limit: 100, after: null, otherChunksMax: 0 })
   assert.ok(page.outcome === 'found')
   return page.hits.map(({ documentId }) => documentId).sort()
 }
 
 /** Every byte that the index has on disk. */
-const kept = (path: string): string =>
+const onDisk = (path: string): string =>
   readdirSync(folder)
     .map((name) => join(folder, name))
     .filter((one) => one.startsWith(path))
@@ -53,35 +53,35 @@ const kept = (path: string): string =>
 const step = fc.oneof(
   { weight: 6, arbitrary: fc.record({ put: fc.nat(7) }) },
   { weight: 3, arbitrary: fc.record({ retire: fc.nat(7) }) },
-  { weight: 2, arbitrary: fc.record({ tidy: fc.nat(6) }) },
+  { weight: 2, arbitrary: fc.record({ background: fc.nat(6) }) },
   { weight: 1, arbitrary: fc.constant({ reopen: true }) },
   { weight: 2, arbitrary: fc.constant({ purge: true }) },
 )
 
-test('after a purge nothing on disk has a word of what was retired, and all else is found as before', async () => {
+test('after a purge no retired word is on disk, and everything else is found as before', async () => {
   let run = 0
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), async (steps) => {
       const path = join(folder, `walk-${run++}.db`)
       const index = new InProcessSegments({ path, sealChunks: 4, segmentChunks: 8 })
       /** The texts of all existing documents, and those of all that ever existed. */
-      const there = new Map<number, number[]>()
-      const ever = new Set<string>()
+      const existing = new Map<number, number[]>()
+      const allWords = new Set<string>()
       let position = 0
       let text = 0
       const check = async (): Promise<void> => {
-        for (const [document, texts] of there) {
+        for (const [document, texts] of existing) {
           for (const one of texts) assert.deepEqual(await found(index, markOf(document, one)), [`doc-${document}`])
         }
-        const all = [...there.keys()].map((document) => `doc-${document}`).sort()
+        const all = [...existing.keys()].map((document) => `doc-${document}`).sort()
         assert.deepEqual(await found(index, 'shared'), all)
       }
       const purge = async (): Promise<void> => {
         await index.purge()
         assert.equal((await index.health()).purgedThrough, position)
-        const alive = new Set([...there].flatMap(([document, texts]) => texts.map((one) => markOf(document, one))))
-        const bytes = kept(path)
-        for (const word of ever) assert.equal(bytes.includes(word), alive.has(word), word)
+        const live = new Set([...existing].flatMap(([document, texts]) => texts.map((one) => markOf(document, one))))
+        const bytes = onDisk(path)
+        for (const word of allWords) assert.equal(bytes.includes(word), live.has(word), word)
       }
       try {
         for (const one of [...steps, { purge: true }]) {
@@ -89,14 +89,14 @@ test('after a purge nothing on disk has a word of what was retired, and all else
             // The same text returns now and then, after its words were forgotten.
             const again = text % 5 === 4 ? 0 : ++text
             await index.apply({ position: ++position, changes: [put(one.put, again)] })
-            const texts = there.get(one.put) ?? []
-            there.set(one.put, [...new Set([...texts, again])])
-            ever.add(markOf(one.put, again))
+            const texts = existing.get(one.put) ?? []
+            existing.set(one.put, [...new Set([...texts, again])])
+            allWords.add(markOf(one.put, again))
           } else if ('retire' in one) {
             const changes = [{ kind: 'retire_document', documentId: `doc-${one.retire}` } as const]
             await index.apply({ position: ++position, changes })
-            there.delete(one.retire)
-          } else if ('tidy' in one) index.tidy(one.tidy)
+            existing.delete(one.retire)
+          } else if ('background' in one) index.runBackground(one.background)
           else if ('reopen' in one) index.reopen()
           else await purge()
           await check()
@@ -111,7 +111,7 @@ test('after a purge nothing on disk has a word of what was retired, and all else
   )
 })
 
-test('a purge goes on beside batches and searches, and resolves when it is done', async () => {
+test('a purge runs alongside batches and searches, and resolves when it is done', async () => {
   const path = join(folder, 'threads.db')
   const index = await openSegmentsIndex({ path, readers: 1, sealChunks: 8, segmentChunks: 32 })
   try {
@@ -126,20 +126,20 @@ test('a purge goes on beside batches and searches, and resolves when it is done'
     }
     await purging
     assert.ok((await index.health()).purgedThrough >= 101)
-    assert.ok(!kept(path).includes(markOf(50, 0)))
-    assert.ok(kept(path).includes(markOf(51, 0)))
+    assert.ok(!onDisk(path).includes(markOf(50, 0)))
+    assert.ok(onDisk(path).includes(markOf(51, 0)))
     assert.equal((await found(index, 'shared')).length, 100)
   } finally {
     await index.close()
   }
 })
 
-test('a file from before deletions were overwritten keeps nothing either', async () => {
+test('a purge also cleans a file from a version that did not overwrite deleted data', async () => {
   const path = join(folder, 'earlier.db')
   const index = new InProcessSegments({ path, sealChunks: 1, segmentChunks: 8 })
   for (let document = 0; document < 20; document++) {
     await index.apply({ position: document + 1, changes: [put(document, 0)] })
-    index.tidy(50)
+    index.runBackground(50)
   }
   await index.close()
   const { DatabaseSync } = await import('node:sqlite')
@@ -155,11 +155,11 @@ test('a file from before deletions were overwritten keeps nothing either', async
     `pragma secure_delete = off; create table gone(data text); insert into gone values ('${markOf(3, 0)}-gone'); drop table gone`,
   )
   db.close()
-  assert.ok(kept(path).includes(`${markOf(3, 0)}-gone`))
+  assert.ok(onDisk(path).includes(`${markOf(3, 0)}-gone`))
   const again = new InProcessSegments({ path, sealChunks: 1, segmentChunks: 8 })
   await again.apply({ position: 21, changes: [{ kind: 'retire_document', documentId: 'doc-3' }] })
   await again.purge()
-  assert.ok(!kept(path).includes(markOf(3, 0)))
-  assert.ok(kept(path).includes(markOf(4, 0)))
+  assert.ok(!onDisk(path).includes(markOf(3, 0)))
+  assert.ok(onDisk(path).includes(markOf(4, 0)))
   await again.close()
 })

@@ -56,12 +56,12 @@ test('a file that no pointer names is never opened, whatever its number', async 
     assert.equal(
       readdirSync(dataDir).filter((name) => name.endsWith('.sqlite')).length,
       1,
-      'only what is served is left',
+      'only the served index is left',
     )
   }
 })
 
-test('an index of the same rules that an earlier version pointed at is served as it is, and is of this instance then', async () => {
+test('an index of an earlier version with the same rules is served as it is, and then belongs to this instance', async () => {
   const dataDir = freshFolder()
   await fill(join(dataDir, 'search-4.sqlite'))
   writeFileSync(join(dataDir, 'search.current'), JSON.stringify({ generation: 4, rules: 'one' }))
@@ -72,7 +72,7 @@ test('an index of the same rules that an earlier version pointed at is served as
   await other.close()
 })
 
-test('homes that are opened at once on an empty folder come to one index, and one of them has it', async () => {
+test('when several homes are opened at once on an empty folder, one opens the index and the others are refused', async () => {
   const dataDir = freshFolder()
   const opened = await Promise.allSettled(Array.from({ length: 3 }, () => homeAt(dataDir).open()))
   const indexes = opened.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
@@ -89,7 +89,7 @@ test('homes that are opened at once on an empty folder come to one index, and on
   assert.equal(await position(dataDir), 1)
 })
 
-test('an index that is served is left to those who serve it, by other rules or of another instance too', async () => {
+test('a served index is not replaced by a home with other rules or of another instance', async () => {
   const dataDir = freshFolder()
   const index = await homeAt(dataDir).open()
   try {
@@ -103,10 +103,10 @@ test('an index that is served is left to those who serve it, by other rules or o
   assert.equal(await position(dataDir), 3)
 })
 
-test("a rebuilt index that the server may not write is not taken, and what root hands over is the folder owner's", async (t) => {
+test("a rebuilt index that the server may not write is not taken over, and files that root hands over belong to the folder's owner", async (t) => {
   const dataDir = freshFolder()
   const nobody = 65534
-  // Root may write anything, so the test serves as a user who may not.
+  // Root may write anything, so the test runs the server as a user who may not.
   const user = process.getuid!() === 0 ? { uid: nobody, gid: nobody } : {}
   if ('uid' in user) {
     chmodSync(folder, 0o755)
@@ -130,12 +130,12 @@ test("a rebuilt index that the server may not write is not taken, and what root 
   server.stdin.write('look\n')
   assert.match(
     String((await lines.next()).value),
-    /^search-2.sqlite in the data folder cannot be written .*: give it to this one/,
+    /^search-2.sqlite in the data folder cannot be written .*: change its owner/,
   )
   assert.equal((await lines.next()).value, 'the one before is at 1')
 })
 
-test('when everything of the index was removed under a server, one that is rebuilt is taken all the same', async () => {
+test('when the files of the index are removed under a running server, it still takes over a rebuilt index', async () => {
   const dataDir = freshFolder()
   const home = homeAt(dataDir)
   const served = await home.open()
@@ -155,7 +155,7 @@ test('when everything of the index was removed under a server, one that is rebui
   assert.equal(await position(dataDir), 5)
 })
 
-test('an index file that cannot be opened is named, with what to do; a folder of that name is left alone', async () => {
+test('an index file that cannot be opened is named, with advice; a folder of that name is left alone', async () => {
   const dataDir = freshFolder()
   await position(dataDir)
   rmSync(join(dataDir, 'search-1.sqlite'))
@@ -168,14 +168,14 @@ test('an index file that cannot be opened is named, with what to do; a folder of
   assert.ok(existsSync(join(dataDir, 'search-1.sqlite')))
 })
 
-test('a pointer that cannot be read, or says nothing, is not taken for an index', async () => {
+test('an invalid pointer counts as no index', async () => {
   const dataDir = freshFolder()
   writeFileSync(join(dataDir, 'search.current'), '{"generation": "x"')
   assert.equal(await homeAt(dataDir).inspect(), null)
   assert.equal(await position(dataDir), 0)
 })
 
-test('an index that grows beyond what one node searches comfortably warns of it, and the home knows from when on', async () => {
+test('an index that grows beyond what one node searches comfortably warns of it, and the home reports the limit', async () => {
   const home = new SegmentsHome({ dataDir: freshFolder(), origin: originOf('one'), readers: 1, chunksComfortable: 1 })
   assert.equal(home.chunksComfortable, 1)
   const index = await home.open()
@@ -189,7 +189,7 @@ test('an index that grows beyond what one node searches comfortably warns of it,
   }
 })
 
-test('what an index holds in memory is the sum of its parts', async () => {
+test('the memory of an index is the sum of its parts', async () => {
   const index = await homeAt(freshFolder()).open()
   try {
     await index.apply({ position: 1, changes: [put('d1', ['some words'], { vectors: [[1, 2, 3]] })] })
@@ -222,7 +222,7 @@ test('indexes that nothing uses are removed with all their files, unless one of 
   assert.equal(await removeUnusedIndex(dataDir), 0)
 })
 
-test('a rebuild that was stopped is removed, and the served index stays; one that goes on is left alone', async () => {
+test('a stopped rebuild is removed and the served index stays; a running rebuild is left alone', async () => {
   const dataDir = freshFolder()
   const served = await homeAt(dataDir).open()
   const before = filesOf(dataDir)

@@ -16,7 +16,7 @@ import {
   serveNext,
   servePermanently,
 } from './file/index-files.ts'
-import { saysOpenElsewhere } from './file/index-lock.ts'
+import { isOpenElsewhereError } from './file/index-lock.ts'
 import { cannotOpen, fileBytes, inspectIndex, readPosition } from './file/inspect-index.ts'
 import { chunksComfortable, openSegmentsIndex, type SegmentsIndexOptions } from './segments-index.ts'
 
@@ -73,7 +73,7 @@ export class SegmentsHome implements IndexHome {
   async openNext(): Promise<NextIndex> {
     const generation = await nextGeneration(this.#dataDir, this.#origin)
     const index = await this.#openGeneration(generation).catch((error: unknown) => {
-      throw saysOpenElsewhere(error) ? new Error(builtByAnother) : error
+      throw isOpenElsewhereError(error) ? new Error(builtByAnother) : error
     })
     return { index, handOver: () => serveNext(this.#dataDir, generation) }
   }
@@ -97,7 +97,7 @@ export class SegmentsHome implements IndexHome {
 
   async otherVersions(): Promise<readonly IndexOfOtherVersion[]> {
     const other = await otherRulesPointer(this.#dataDir, this.#origin)
-    // A generation that was handed over to a later version belongs to that version.
+    // A generation that a later version serves belongs to that version.
     if (other === null || (this.#generation > 0 && other.generation !== this.#kept)) return []
     return [{ version: other.rules, bytes: fileBytes(indexPath(this.#dataDir, other.generation)) }]
   }
@@ -119,7 +119,7 @@ export class SegmentsHome implements IndexHome {
       const lockedToo = kept === null ? null : indexPath(this.#dataDir, kept)
       return await openSegmentsIndex({ ...this.#options, path, lockedToo })
     } catch (error) {
-      // The message of SQLite names no file, and would look like a fault of the store.
+      // SQLite's message names no file, so it would look like an error of the store.
       if (!isSqliteError(error)) throw error
       throw new Error(cannotOpen(path, error), { cause: error })
     }
@@ -127,4 +127,4 @@ export class SegmentsHome implements IndexHome {
 }
 
 const builtByAnother =
-  'another process builds the next search index: a server does so after an upgrade, until the index is whole, and another tidemark reindex may'
+  'another process is building the next search index: either a server, after an upgrade, or another tidemark reindex; try again when it has finished'

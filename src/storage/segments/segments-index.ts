@@ -36,7 +36,7 @@ import { isDamage, isFullDiskError } from '../full-disk.ts'
 import { segmentChunksMax } from './format/segment-data.ts'
 import { Control, readersMax } from './memory/control.ts'
 import { TermDictionary } from './memory/term-dictionary.ts'
-import type { DoubtfulVectors, SharedBuffers, ThreadNotification } from './memory/thread-messages.ts'
+import type { SharedBuffers, SuspectVectors, ThreadNotification } from './memory/thread-messages.ts'
 import { compileKernel } from './query/kernel-memory.ts'
 import type { ReaderCall, ReaderOptions } from './query/reader-calls.ts'
 import { SearchThreads } from './threads/search-threads.ts'
@@ -46,7 +46,7 @@ import type { WriterCall, WriterThreadOptions } from './write/writer-calls.ts'
 /** One node searches this many chunks comfortably in memory; beyond it an index server is the better choice. */
 export const chunksComfortable = 3_000_000
 
-/** Loading waits for memory more than it computes: more threads hardly make it faster. */
+/** More threads hardly make loading faster, because memory is the bottleneck. */
 const helpersMax = 3
 
 export interface SegmentsIndexOptions {
@@ -62,13 +62,13 @@ export interface SegmentsIndexOptions {
   readonly splitFromChunks?: number
   /** The weight of a word in the title relative to one in the body. */
   readonly titleWeight?: number
-  /** The number of chunks that are collected before they become one segment of the file. */
+  /** The number of chunks in small segments from which on they become one sealed segment of the file. */
   readonly sealChunks?: number
   /** Chunks of the largest segment, 65,536 at most. */
   readonly segmentChunks?: number
   /** The memory limit of one merge, besides the segments themselves. */
   readonly mergeMemoryBytes?: number
-  /** The number of small segments that wait for a merge. */
+  /** The number of small sealed segments that are collected for a merge. */
   readonly mergeFanIn?: number
   /** From this many bytes of sealed segments in the file, several threads load them. */
   readonly helpFromBytes?: number
@@ -80,9 +80,9 @@ export interface SegmentsIndexOptions {
   readonly incidents?: Incidents
 }
 
-/** Opens the index and loads it. Rejects if another process has it open. Damage does not reject; health reports it. */
+/** Opens the index and loads it. Rejects if another process has it open. Damage is only reported by health. */
 export async function openSegmentsIndex(options: SegmentsIndexOptions): Promise<SegmentsIndex> {
-  // Checked before any thread starts, because every search thread would fail.
+  // Fails here if the processor cannot run the kernels, before any thread starts.
   compileKernel('vector-kernel.wasm')
   await makeFolder(dirname(options.path))
   const index = new SegmentsIndex(options)
@@ -91,17 +91,21 @@ export async function openSegmentsIndex(options: SegmentsIndexOptions): Promise<
     return index
   } catch (error) {
     await index.close()
-    throw fullOr(error, options.path)
+    throw asStorageFull(error, options.path)
   }
 }
 
-/** The threads of one writer. Its readers cannot use the shared memory without it, so they start and end together. */
+/** The search threads of one writer. They start and end with it, because they use its shared memory. */
 interface Threads {
   readonly searching: SearchThreads
   readonly readers: Pool
 }
 
-function startWriter(options: SegmentsIndexOptions, shared: SharedBuffers, damaged: Heard['damaged']): Calls {
+function startWriter(
+  options: SegmentsIndexOptions,
+  shared: SharedBuffers,
+  damaged: NotificationHandlers['damaged'],
+): Calls {
   const segmentChunks = Math.min(segmentChunksMax, options.segmentChunks ?? segmentChunksMax)
   const workerData: WriterThreadOptions = {
     path: options.path,
@@ -121,47 +125,52 @@ function startWriter(options: SegmentsIndexOptions, shared: SharedBuffers, damag
   })
   return new Calls(threadChannel(worker), {
     name: 'index writer',
-    onNotification: newsOf('index-upkeep', options, { damaged }),
+    onNotification: notificationHandler('index-upkeep', options, { damaged }),
   })
 }
 
-interface Heard {
-  /** A reader could not read these vectors. The writer decides whether that means damage. */
-  readonly doubted: (vectors: DoubtfulVectors) => void
-  /** The writer's background work found that the file is damaged. */
+interface NotificationHandlers {
+  /** Called with vectors that a reader could not read. The writer decides whether that means damage. */
+  readonly suspectVectors: (vectors: SuspectVectors) => void
+  /** Called when the writer's background work has found damage in the file. */
   readonly damaged: (reason: string) => void
 }
 
-const newsOf =
-  (job: string, { incidents = silentIncidents, path }: SegmentsIndexOptions, { doubted, damaged }: Partial<Heard>) =>
-  (news: unknown): void => {
-    const report = news as ThreadNotification
-    if ('worked' in report) incidents.worked(job)
-    else if ('doubtful' in report) doubted?.(report.doubtful)
+const notificationHandler =
+  (
+    job: string,
+    { incidents = silentIncidents, path }: SegmentsIndexOptions,
+    { suspectVectors, damaged }: Partial<NotificationHandlers>,
+  ) =>
+  (notification: unknown): void => {
+    const message = notification as ThreadNotification
+    if ('worked' in message) incidents.worked(job)
+    else if ('suspect' in message) suspectVectors?.(message.suspect)
     else {
-      const error = errorFromSent(report.failed)
+      const error = errorFromSent(message.failed)
       if (isDamage(error)) damaged?.(error.message)
-      incidents.failed(job, fullOr(error, path))
+      incidents.failed(job, asStorageFull(error, path))
     }
   }
 
-const fullOr = (error: unknown, path: string): unknown => (isFullDiskError(error, path) ? storageFull(error) : error)
+const asStorageFull = (error: unknown, path: string): unknown =>
+  isFullDiskError(error, path) ? storageFull(error) : error
 
 /**
- * A search ends by itself after seconds, so a thread that is silent for this long has hung. Writing and loading have no
- * limit.
+ * A search ends by itself after seconds, so a search thread that is silent for this long hangs. Writing and loading
+ * have no limit.
  */
 const searchSilenceMaxMs = 60_000
 
 /**
- * A reader is ready when it runs and the writer has sent it the list of segments; before that it would search nothing.
+ * Starts a search thread. It is ready when it runs and the writer has sent it the list of segments.
  */
 function startReader(
   options: SegmentsIndexOptions,
   shared: SharedBuffers,
   reader: number,
   writer: Calls,
-  doubted: Heard['doubted'],
+  suspectVectors: NotificationHandlers['suspectVectors'],
 ) {
   const list = new MessageChannel()
   const workerData: ReaderOptions = {
@@ -175,31 +184,31 @@ function startReader(
   const worker = new Worker(file, { workerData, transferList: [list.port2], name: 'search thread' })
   const calls = new Calls(threadChannel(worker), {
     name: 'search thread',
-    onNotification: newsOf('index-vectors', options, { doubted }),
+    onNotification: notificationHandler('index-vectors', options, { suspectVectors }),
     silenceMaxMs: searchSilenceMaxMs,
   })
-  const admit: WriterCall = { call: 'admit', reader, port: list.port1 }
-  return { calls, ready: Promise.all([calls.started, writer.call(admit, { transfer: [list.port1] })]) }
+  const addReader: WriterCall = { call: 'addReader', reader, port: list.port1 }
+  return { calls, ready: Promise.all([calls.started, writer.call(addReader, { transfer: [list.port1] })]) }
 }
 
 /**
- * The adapter of the port: runs on the main thread and only passes messages on. A search thread that ends is replaced.
- * If the writer ends, its readers are stopped too, and all are started again from the file: half-finished changes
- * disappear with the shared memory. Until the index is loaded, every call is unavailable.
+ * The adapter of the port. It runs on the main thread and only passes messages. A search thread that ends is replaced.
+ * If the writer ends, its readers are stopped too, and all are started again from the file, so that half-finished
+ * changes disappear with the shared memory. Until the index is loaded again, it is unavailable.
  */
 class SegmentsIndex implements SearchIndex {
   readonly #writers: Pool
   readonly #path: string
   readonly #chunksComfortable: number
   #threads!: Threads
-  /** Why searches cannot be answered; empty if they can. */
+  /** Why searches cannot be answered; empty if they can be. */
   #damage = 'the index is being opened'
-  #isExamining = false
+  #isChecking = false
 
   constructor(options: SegmentsIndexOptions) {
     const watch = options.watch ?? silentPoolWatch
-    const heard: Heard = {
-      doubted: (vectors) => void this.#examine(vectors),
+    const handlers: NotificationHandlers = {
+      suspectVectors: (vectors) => void this.#checkVectors(vectors),
       damaged: (reason) => {
         this.#damage ||= reason
       },
@@ -215,15 +224,15 @@ class SegmentsIndex implements SearchIndex {
         const control = new Control()
         const dictionary = new TermDictionary()
         const shared = { control: control.buffer, dictionary: dictionary.buffers }
-        const writer = startWriter(options, shared, heard.damaged)
+        const writer = startWriter(options, shared, handlers.damaged)
         const readers = new Pool({
           name: 'search-threads',
           size: Math.min(readersMax, Math.max(1, options.readers ?? availableParallelism())),
-          // More start when searches wait: each costs a twentieth of a second of CPU, and some megabytes.
+          // More threads start when searches wait. Each takes a twentieth of a second of CPU, and some megabytes.
           kept: 1,
           callsPerMember: 1,
           watch,
-          start: (reader) => startReader(options, shared, reader, writer, heard.doubted),
+          start: (reader) => startReader(options, shared, reader, writer, handlers.suspectVectors),
           free: (reader) => control.unpin(reader),
         })
         const splitFrom = options.splitFromChunks ?? 300_000
@@ -234,7 +243,7 @@ class SegmentsIndex implements SearchIndex {
         return { calls: writer, ready }
       },
       free: () => {
-        this.#damage ||= 'the thread that keeps the index ended: the index is opened anew'
+        this.#damage ||= 'the index thread stopped unexpectedly: the index is being reopened'
         void this.#threads.readers.kill(new UnavailableError(this.#damage))
       },
     })
@@ -244,16 +253,16 @@ class SegmentsIndex implements SearchIndex {
     return this.#damage === '' || this.#writers.serving === 0
   }
 
-  /** The writer knows whether a vector should be there. */
-  async #examine(vectors: DoubtfulVectors): Promise<void> {
-    if (this.#isExamining || !this.isSound) return
-    this.#isExamining = true
+  /** Asks the writer whether the vectors should be there. */
+  async #checkVectors(vectors: SuspectVectors): Promise<void> {
+    if (this.#isChecking || !this.isSound) return
+    this.#isChecking = true
     try {
-      this.#damage ||= (await this.#write({ call: 'doubt', vectors })) as string
+      this.#damage ||= (await this.#write({ call: 'checkVectors', vectors })) as string
     } catch {
-      // The writer has ended: readers of the next index will report the vector again.
+      // The writer has ended. Readers of the reopened index will report the vectors again.
     } finally {
-      this.#isExamining = false
+      this.#isChecking = false
     }
   }
 
@@ -281,9 +290,7 @@ class SegmentsIndex implements SearchIndex {
     const warnings = [...health.warnings]
     if (trouble !== null) warnings.push(trouble)
     if (health.chunks > this.#chunksComfortable) {
-      warnings.push(
-        `${health.chunks} chunks are more than one node searches comfortably: it is time for an index server`,
-      )
+      warnings.push(`${health.chunks} chunks are more than one node searches comfortably: consider an index server`)
     }
     return { ...health, searchable: health.searchable && serving > 0, warnings }
   }
@@ -334,13 +341,13 @@ class SegmentsIndex implements SearchIndex {
     return this.#search({ call: 'withoutVector', request }) as Promise<WithoutVectorOutcome>
   }
 
-  /** Rejects while there is no writer: loading an index takes longer than a caller should wait. */
+  /** Rejects while there is no writer, because loading an index takes longer than a caller should wait. */
   async #write(message: WriterCall): Promise<unknown> {
     if (this.#writers.serving === 0) throw new TidemarkError('search_backend_unavailable', this.#damage)
     try {
       return await this.#writers.call(message)
     } catch (error) {
-      throw fullOr(error, this.#path)
+      throw asStorageFull(error, this.#path)
     }
   }
 

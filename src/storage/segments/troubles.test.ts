@@ -59,18 +59,24 @@ function documentOf(name: string, more: { chunks?: number; vector?: number[] } =
 }
 
 const scope = { entries: [{ ...everything.entries[0]!, datasets: ['d'] }] }
-const asked = { scope, filters: noFilters, timeoutMs: 60_000 }
+const request = { scope, filters: noFilters, timeoutMs: 60_000 }
 
 /** The documents that a search finds, in order, with duplicates. */
 async function found(index: InProcessSegments): Promise<string[]> {
-  const outcome = await index.keyword({ ...asked, query: queryOf('word'), limit: 100, after: null, otherChunksMax: 0 })
+  const outcome = await index.keyword({
+    ...request,
+    query: queryOf('word'),
+    limit: 100,
+    after: null,
+    otherChunksMax: 0,
+  })
   assert.ok(outcome.outcome === 'found')
   assert.equal((await index.health()).documents, outcome.hits.length)
   return outcome.hits.map(({ documentId }) => documentId).sort()
 }
 
 async function foundNear(index: InProcessSegments, vector: number[]): Promise<string[]> {
-  const outcome = await index.vector({ ...asked, profileId: 'p', vector, topK: 1000 })
+  const outcome = await index.vector({ ...request, profileId: 'p', vector, topK: 1000 })
   assert.ok(outcome.outcome === 'found')
   return outcome.hits.map(({ documentId }) => documentId).sort()
 }
@@ -103,13 +109,13 @@ async function whileLocked(path: string, work: () => unknown): Promise<void> {
 }
 
 suite('when memory or the file fails', () => {
-  test('a batch: nothing of it stays, neither in the file nor in memory, and it can be sent again', async () => {
+  test('a batch leaves nothing in the file or in memory, and can be sent again', async () => {
     const path = newPath()
     const index = open(path, { sealChunks: 1 })
     await index.apply({ position: 1, changes: [documentOf('a'), documentOf('gone', { chunks: 3000 })] })
     await index.apply({ position: 2, changes: [{ kind: 'retire_document', documentId: 'gone' }] })
-    index.tidy(10)
-    // The texts fit into the freed memory, the vectors do not.
+    index.runBackground(10)
+    // The texts fit into the freed memory, but the vectors do not.
     const vector = Array.from({ length: 4096 }, (_, i) => Math.sin(i))
     const batch = { position: 3, changes: [documentOf('b', { chunks: 100, vector })] }
     for (let i = 0; i < 5; i++) await withoutMemory(() => assert.rejects(index.apply(batch), noMemory))
@@ -122,7 +128,7 @@ suite('when memory or the file fails', () => {
     await index.close()
   })
 
-  test('vectors that come later: they are in the file and seen, or neither', async () => {
+  test('late vectors are both in the file and searchable, or neither', async () => {
     const index = open(newPath())
     await index.apply({ position: 1, changes: [documentOf('a', { chunks: 2000 })] })
     const vector = vectorOf(1)
@@ -140,16 +146,16 @@ suite('when memory or the file fails', () => {
     await index.close()
   })
 
-  test('sealing: the small segments stay, and are sealed once', async () => {
+  test('the small segments stay until they are sealed, once', async () => {
     const path = newPath()
     const index = open(path, { sealChunks: 3 })
     for (const [i, name] of ['a', 'b', 'c'].entries())
       await index.apply({ position: i + 1, changes: [documentOf(name)] })
-    for (let i = 0; i < 3; i++) await withoutMemory(() => assert.throws(() => index.tidy(1), noMemory))
-    await whileLocked(path, () => assert.throws(() => index.tidy(1), locked))
+    for (let i = 0; i < 3; i++) await withoutMemory(() => assert.throws(() => index.runBackground(1), noMemory))
+    await whileLocked(path, () => assert.throws(() => index.runBackground(1), locked))
     assert.deepEqual(await found(index), ['a', 'b', 'c'])
     assert.equal(await lostBytes(index), 0)
-    index.tidy(100)
+    index.runBackground(100)
     assert.deepEqual(await found(index), ['a', 'b', 'c'])
     assert.equal(leftInFile(path).segment, 1)
     index.reopen()
@@ -157,12 +163,12 @@ suite('when memory or the file fails', () => {
     await index.close()
   })
 
-  test('a merge that is done, or that no thread can be started for: its sources stay, and are merged later', async () => {
+  test('the sources of a merge that cannot be started or installed stay, and are merged later', async () => {
     const path = newPath()
     const index = open(path, { sealChunks: 1 })
     const put = async (position: number, ...changes: IndexChange[]) => {
       await index.apply({ position, changes })
-      index.tidy(1)
+      index.runBackground(1)
     }
     index.refusesThreads = true
     // The first segment gets a late vector and a deletion. The two others together fit into no free block.
@@ -171,12 +177,12 @@ suite('when memory or the file fails', () => {
     await put(3, documentOf('b', { chunks: 400, vector: vectorOf(2) }))
     const late = { kind: 'set_vector' as const, documentId: 'c', chunkId: 'c-0', profileId: 'p', vector: vectorOf(3) }
     await index.apply({ position: 4, changes: [late, { kind: 'retire_document', documentId: 'd' }] })
-    assert.throws(() => index.tidy(10), /no thread can be started/)
+    assert.throws(() => index.runBackground(10), /no thread can be started/)
     index.refusesThreads = false
-    // The order of the merge, the merge itself, and its installation.
-    await withoutMemory(() => assert.throws(() => index.tidy(10), noMemory))
+    // The task of the merge, the merge itself, and its installation.
+    await withoutMemory(() => assert.throws(() => index.runBackground(10), noMemory))
     assert.deepEqual(await found(index), ['a', 'b', 'c'])
-    index.tidy(100)
+    index.runBackground(100)
     await index.checkpoint()
     assert.ok(index.merges > 0)
     assert.deepEqual(await found(index), ['a', 'b', 'c'])
@@ -188,26 +194,26 @@ suite('when memory or the file fails', () => {
     await index.close()
   })
 
-  test('a file that cannot be written now and then: all is done in the end, and nothing is left over', async () => {
+  test('with a file that cannot be written at times, all work is done in the end and nothing is left over', async () => {
     const path = newPath()
     const index = open(path, { sealChunks: 1, segmentChunks: 5000 })
     let failed = 0
-    const halting = async (steps: number): Promise<void> => {
+    const withFailures = async (steps: number): Promise<void> => {
       for (let i = 0; i < steps; i++) {
         await whileLocked(path, () => {
           try {
-            index.tidy(1)
+            index.runBackground(1)
           } catch (error) {
             assert.match(String(error), locked)
             failed++
           }
         })
-        index.tidy(1 + (i % 6))
+        index.runBackground(1 + (i % 6))
       }
     }
     for (let i = 1; i <= 3; i++) {
       await index.apply({ position: i, changes: [documentOf(`d${i}`, { chunks: 1500, vector: vectorOf(i) })] })
-      await halting(2)
+      await withFailures(2)
     }
     const late = Array.from({ length: 1400 }, (_, i) => ({
       kind: 'set_vector' as const,
@@ -217,7 +223,7 @@ suite('when memory or the file fails', () => {
       vector: vectorOf(9),
     }))
     await index.apply({ position: 4, changes: late })
-    await halting(40)
+    await withFailures(40)
     assert.ok(failed > 5, `${failed} steps failed`)
     assert.deepEqual(leftInFile(path).death, 0)
     assert.deepEqual(leftInFile(path).late_vector, 0)
@@ -227,13 +233,13 @@ suite('when memory or the file fails', () => {
     await index.close()
   })
 
-  test('a damaged file: what was loaded before the damage was met is given back', async () => {
+  test('the memory that was loaded before damage was found is released', async () => {
     const path = newPath()
     const index = open(path, { sealChunks: 1 })
     index.refusesThreads = true
     for (const [i, name] of ['a', 'b', 'c'].entries()) {
       await index.apply({ position: i + 1, changes: [documentOf(name, { vector: vectorOf(i) })] })
-      index.tidy(1)
+      index.runBackground(1)
     }
     await index.checkpoint()
     await index.close()

@@ -33,7 +33,7 @@ function clusteredVectors(): (draw: () => number) => Float32Array {
   }
 }
 
-test('clustered vectors: recall of at least .99, and .98 of random directions, at scopes of 100, 10, 1 and 0.1 %', async () => {
+test('recall of clustered vectors is at least 0.99, and 0.98 of random queries, at scopes of 100, 10, 1 and 0.1 %', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'segments-'))
   const index = new InProcessSegments({ path: join(folder, 'index.db'), sealChunks: 4096, segmentChunks: 8192 })
   try {
@@ -55,12 +55,12 @@ test('clustered vectors: recall of at least .99, and .98 of random directions, a
         chunks: [{ chunkId: `c${from + i}`, body: empty, vectors: [{ profileId: 'p', vector }] }],
       }))
       await index.apply({ position: from + 1, changes })
-      index.tidy(1000)
+      index.runBackground(1000)
     }
     const scopes = { 1: ['i', 'x', 'c', 'm'], 10: ['x', 'c', 'm'], 100: ['c', 'm'], 1000: ['m'] }
     const kinds = [
-      { what: 'as the documents', least: 0.99, drawQuery: () => vectorAround(draw) },
-      { what: 'random', least: 0.98, drawQuery: () => Float32Array.from({ length: dimensions }, draw) },
+      { what: 'clustered queries', least: 0.99, drawQuery: () => vectorAround(draw) },
+      { what: 'random queries', least: 0.98, drawQuery: () => Float32Array.from({ length: dimensions }, draw) },
     ]
     for (const { what, least, drawQuery } of kinds) {
       for (const [step, datasets] of Object.entries(scopes)) {
@@ -101,7 +101,7 @@ test('clustered vectors: recall of at least .99, and .98 of random directions, a
   }
 })
 
-test('the nearest are found where what is looked at first seems nearer than it is', async () => {
+test('the nearest are found although the sampled rows seem nearer than they are', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'segments-'))
   const index = new InProcessSegments({ path: join(folder, 'index.db'), sealChunks: 8192, segmentChunks: 8192 })
   try {

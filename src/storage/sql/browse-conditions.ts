@@ -1,14 +1,15 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Scope, ScopeEntry } from '../../access/scope.ts'
 import type { BrowseQuery } from '../../catalog/catalog-store.ts'
-import { termKinds } from './document-rows.ts'
+import type { Conditions, NumberRange } from '../../document/field-types.ts'
+import { conditionOf, type FilterRow, filterRows } from '../../document/rows.ts'
 
 /**
  * The conditions of a listing as SQL. `row` is the alias of the document. `key` is the alias of the table whose index
- * is walked; it has `dataset_id` and `document_id` too, so that a term can be tested before the document is fetched.
+ * is scanned. Both have `dataset_id` and `document_id`, so that a term can be tested before the document is fetched.
  *
- * Each test has the form "… is true", which no database uses to choose an index. `browse-ids.ts` chooses the index; a
- * planner without statistics might otherwise scan every active document.
+ * Each test has the form "… is true", which no database uses to choose an index. `browse-ids.ts` chooses the index,
+ * because a planner without statistics might scan every active document.
  */
 type Fragment = RawBuilder<unknown>
 
@@ -16,42 +17,52 @@ type Fragment = RawBuilder<unknown>
  * A term condition with up to this many values is looked up in the index of terms, value by value. With more values it
  * is checked on the document's own list.
  */
-const soughtMax = 8
+const lookedUpMax = 8
 
-/** The kinds of terms that a listing filters by, with their values. */
-export function termConditions(query: BrowseQuery): [kind: number, values: readonly string[]][] {
-  const conditions: [number, readonly string[]][] = []
-  if (query.classifications !== null) conditions.push([termKinds.classification, query.classifications])
-  if (query.tags !== null) conditions.push([termKinds.tag, query.tags])
-  if (query.topics !== null) conditions.push([termKinds.topic, query.topics])
-  return conditions
+/** A condition that is met by any one of several texts. */
+export interface TextsCondition {
+  readonly row: FilterRow
+  readonly values: readonly string[]
 }
 
-const termColumns = {
-  [termKinds.topic]: 'topics',
-  [termKinds.tag]: 'tags',
-  [termKinds.classification]: 'classifications',
-} as const
-export type TermColumn = (typeof termColumns)[keyof typeof termColumns]
+const textsConditions = ({ conditions }: BrowseQuery): TextsCondition[] =>
+  filterRows.flatMap((row) => {
+    const values = conditionOf(conditions, row)
+    return values === undefined || 'min' in values ? [] : [{ row, values }]
+  })
 
-/** The list conditions that the SQL statement does not test and that must be checked on the documents found. */
-export function listConditions(
-  query: BrowseQuery,
-  settled: number | null,
-): { readonly column: TermColumn; readonly values: ReadonlySet<string> }[] {
-  return termConditions(query)
-    .filter(([kind, values]) => kind !== settled && values.length > soughtMax)
-    .map(([kind, values]) => ({ column: termColumns[kind as keyof typeof termColumns], values: new Set(values) }))
+/** The conditions on terms. */
+export const termConditions = (query: BrowseQuery): TextsCondition[] =>
+  textsConditions(query).filter(({ row }) => row.filter.term !== undefined)
+
+/** The conditions that the SQL statement does not test and that must be checked on the documents found. */
+export const listConditions = (query: BrowseQuery, guaranteed: number | null): ListCondition[] =>
+  termConditions(query)
+    .filter(({ row, values }) => row.filter.term !== guaranteed && values.length > lookedUpMax)
+    .map(({ row, values }) => ({ row, values: new Set(values) }))
+
+export interface ListCondition {
+  readonly row: FilterRow
+  readonly values: ReadonlySet<string>
 }
 
-/** `settled` is the kind of term that the walked lanes already guarantee. */
-export function rowConditions(query: BrowseQuery, row: string, key: string, settled: number | null): Fragment {
+/** The interval of a number; undefined if the request has none. */
+const rangeOf = (conditions: Conditions, row: FilterRow): NumberRange | undefined => {
+  const condition = conditionOf(conditions, row)
+  return condition !== undefined && 'min' in condition ? condition : undefined
+}
+
+/** `guaranteed` is the kind of term that the scanned lanes already guarantee; null for none. */
+export function rowConditions(query: BrowseQuery, row: string, key: string, guaranteed: number | null): Fragment {
   const tests = termConditions(query)
-    .filter(([kind, values]) => kind !== settled && values.length <= soughtMax)
-    .map(([kind, values]) => hasTerm(key, kind, values))
-  // A test of its own and early, so that walking the score index can decide before the document is fetched.
-  if (query.scoreMin !== null) tests.push(sql`${sql.ref(`${row}.score`)} >= ${wholeNumber(query.scoreMin)}`)
-  if (query.scoreMax !== null) tests.push(sql`${sql.ref(`${row}.score`)} <= ${wholeNumber(query.scoreMax)}`)
+    .filter(({ row: { filter }, values }) => filter.term !== guaranteed && values.length <= lookedUpMax)
+    .map(({ row: { filter }, values }) => hasTerm(key, filter.term!, values))
+  // Separate tests at the start, so that a scan of the score index can apply them before it fetches the document.
+  for (const field of filterRows) {
+    const { min = null, max = null } = rangeOf(query.conditions, field) ?? {}
+    if (min !== null) tests.push(sql`${sql.ref(`${row}.${field.column}`)} >= ${wholeNumber(min)}`)
+    if (max !== null) tests.push(sql`${sql.ref(`${row}.${field.column}`)} <= ${wholeNumber(max)}`)
+  }
   tests.push(documentTest(query, row))
   return sql.join(
     tests.map((test) => sql`(${test}) is true`),
@@ -60,7 +71,8 @@ export function rowConditions(query: BrowseQuery, row: string, key: string, sett
 }
 
 /**
- * Scores are whole numbers that JSON holds exactly. A bound outside of that range may be too large for the database.
+ * Clamps a bound to the safe integers. All stored numbers are safe integers, and a larger bound may be too large for
+ * the database.
  */
 const wholeNumber = (bound: number): number =>
   Math.max(Number.MIN_SAFE_INTEGER, Math.min(Number.MAX_SAFE_INTEGER, bound))
@@ -75,7 +87,9 @@ function documentTest(query: BrowseQuery, row: string): Fragment {
     if (value !== null) tests.push(sql`${sql.ref(`${row}.${column}`)} ${sql.raw(operator)} ${value}`)
   }
   if (query.contentTypes !== null) tests.push(isOneOf(row, 'content_type', query.contentTypes))
-  test('external_author_id', '=', query.externalAuthorId)
+  for (const { row: field, values } of textsConditions(query)) {
+    if (field.filter.term === undefined) tests.push(isOneOf(row, field.column, values))
+  }
   test('status', '=', query.status)
   test('published_at', '>=', query.publishedFrom)
   test('published_at', '<', query.publishedTo)

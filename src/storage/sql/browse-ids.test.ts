@@ -16,7 +16,7 @@ import type { Tables } from './tables.ts'
 
 type Value = string | number | null
 
-/** The real schema, with a record of every statement that is prepared. */
+/** The real schema. Records every statement that is prepared. */
 async function openRecorded(): Promise<{ raw: DatabaseSync; db: Kysely<Tables>; texts: Set<string> }> {
   const raw = new DatabaseSync(':memory:')
   const texts = new Set<string>()
@@ -47,7 +47,7 @@ const anywhere: ScopeEntry = {
 const dayMs = 86_400_000
 const startMs = Date.UTC(2026, 0, 1)
 
-/** Entries with every kind of restriction, so that each kind of lane of an entitlement occurs. */
+/** Entries with every kind of restriction, so that every kind of lane of an entitlement occurs. */
 const scopes: Record<string, readonly ScopeEntry[]> = {
   'one entry': [anywhere],
   'many entries': [
@@ -60,13 +60,8 @@ const scopes: Record<string, readonly ScopeEntry[]> = {
   ],
 }
 const plain: Omit<BrowseQuery, 'scope'> = {
-  externalAuthorId: null,
-  topics: null,
-  tags: null,
-  classifications: null,
+  conditions: {},
   contentTypes: null,
-  scoreMin: null,
-  scoreMax: null,
   publishedFrom: null,
   publishedTo: null,
   createdFrom: startMs,
@@ -80,12 +75,12 @@ const plain: Omit<BrowseQuery, 'scope'> = {
 }
 const manyValues = Array.from({ length: 150 }, (_, i) => `t${i}`)
 const filters = {
-  author: { externalAuthorId: 'u1' },
-  topics: { topics: ['t1', 't2'] },
-  tags: { tags: ['g1'] },
-  classifications: { classifications: ['c1', 'c2', 'c3'] },
-  score: { scoreMin: -3, scoreMax: 40 },
-  'score from': { scoreMin: 5 },
+  author: { conditions: { externalAuthorId: ['u1'] } },
+  topics: { conditions: { topics: ['t1', 't2'] } },
+  tags: { conditions: { tags: ['g1'] } },
+  classifications: { conditions: { classifications: ['c1', 'c2', 'c3'] } },
+  score: { conditions: { score: { min: -3, max: 40 } } },
+  'score from': { conditions: { score: { min: 5, max: null } } },
   publication: { publishedFrom: startMs, publishedTo: startMs + 9 * dayMs },
   'publication to': { publishedTo: startMs + 9 * dayMs },
   types: { contentTypes: ['article', 'post'] },
@@ -94,17 +89,25 @@ const filters = {
 const queries: Record<string, Partial<BrowseQuery>> = {
   none: {},
   ...filters,
-  all: Object.assign({}, ...Object.values(filters)),
-  'many values': { tags: manyValues, topics: manyValues, classifications: manyValues.slice(0, 9) },
+  all: {
+    ...Object.assign({}, ...Object.values(filters)),
+    conditions: Object.assign({}, ...Object.values<Partial<BrowseQuery>>(filters).map(({ conditions }) => conditions)),
+  },
+  'many values': {
+    conditions: { tags: manyValues, topics: manyValues, classifications: manyValues.slice(0, 9) },
+  },
   'second page': { ...filters.tags, before: 'doc_01kdzs0000zzzzzzzzzzzzzzzz' },
   exact: { exact: { text: 'x1', platforms: ['p1', 'p2'] } },
   'exact, no window': { exact: { text: 'x1', platforms: null }, createdFrom: null, createdTo: null },
-  'exact, all': { ...filters.tags, ...filters.score, exact: { text: 'https://a.example/1', platforms: ['p1'] } },
+  'exact, all': {
+    conditions: { ...filters.tags.conditions, ...filters.score.conditions },
+    exact: { text: 'https://a.example/1', platforms: ['p1'] },
+  },
 }
 
 /** With an author, every entry is narrowed to the one platform in the request. */
 function queryOf(entries: readonly ScopeEntry[], parts: Partial<BrowseQuery>): BrowseQuery {
-  const narrowed = parts.externalAuthorId ? entries.map((one) => ({ ...one, platforms: ['p1'] })) : entries
+  const narrowed = parts.conditions?.externalAuthorId ? entries.map((one) => ({ ...one, platforms: ['p1'] })) : entries
   return { ...plain, scope: { entries: narrowed }, ...parts }
 }
 
@@ -129,67 +132,67 @@ suite('query plans of listings', () => {
   const planOf = (text: string): string[] =>
     (store.raw.prepare(`explain query plan ${text}`).all() as { detail: string }[]).map(({ detail }) => detail)
 
-  /** No statement of a listing may read a whole table or index, or sort. */
+  /** Fails if the statement reads a whole table or index, or sorts. */
   function checkPlan(text: string): string[] {
     const plan = planOf(text)
     for (const line of plan) {
       assert.doesNotMatch(line, /TEMP B-TREE|AUTOMATIC/, `${text}\n${plan.join('\n')}`)
       const scanned = /^SCAN (.*)$/.exec(line)?.[1]
-      // Only the lanes themselves, and the one row for each of them, are read from end to end.
+      // Only the lanes, and the one row for each of them, may be read from end to end.
       if (scanned !== undefined)
         assert.match(scanned, /^(\d+-ROW VALUES CLAUSE|(\d+ )?CONSTANT ROWS?|lane|floors|days|occurs)$/, text)
     }
     return plan
   }
 
-  function checkWayIn(statement: RawBuilder<unknown>, set: LaneSet): void {
+  function checkIndexUse(statement: RawBuilder<unknown>, set: LaneSet): void {
     const { sql: text } = statement.compile(store.db)
     const plan = checkPlan(text)
-    const ways = plan.filter((line) => / lane_key /.test(line))
+    const accesses = plan.filter((line) => / lane_key /.test(line))
     const name = indexNames[set.index] ?? set.index
     const shown = `${set.index}: ${text}\n${plan.join('\n')}`
-    assert.equal(ways.length, 1, shown)
+    assert.equal(accesses.length, 1, shown)
     const [, used, terms] =
-      /^SEARCH lane_key USING (?:COVERING )?(?:INDEX )?(\S+|PRIMARY KEY) \((.*)\)$/.exec(ways[0]!) ?? []
+      /^SEARCH lane_key USING (?:COVERING )?(?:INDEX )?(\S+|PRIMARY KEY) \((.*)\)$/.exec(accesses[0]!) ?? []
     assert.equal(used, name, shown)
-    // Every leading column is used, and then the bounds of the id, so no entry between the bounds is read in vain.
+    // Every leading column is used, and then the bounds of the id, so no other entry of the index is read.
     assert.equal(terms!.match(/=\?/g)?.length ?? 0, listingIndexes[set.index].leading.length, shown)
     if (set.index !== 'document_by_identity' && set.index !== 'document_pk') {
       assert.match(terms!, /document_id>\? AND document_id<\?$/, shown)
     }
   }
 
-  const met = new Set<string>()
+  const usedIndexes = new Set<string>()
   async function checkAll(): Promise<void> {
     const look: LaneLookup = {
       publishedDays: async () => ({ first: 20_450, last: 20_460 }),
       datasetsOf: async (_, values) => values.map((value) => ({ value, dataset: 'd1' })),
     }
-    const stretch = { from: 'doc_0000000000', below: 'doc_zzzzzzzzzz', size: 51 }
+    const range = { from: 'doc_0000000000', below: 'doc_zzzzzzzzzz', size: 51 }
     for (const entries of Object.values(scopes)) {
       for (const parts of Object.values(queries)) {
         const query = queryOf(entries, parts)
         for (const driver of await driversOf(query, look)) {
           for (const set of driver.parts.flat()) {
-            met.add(set.index)
-            checkWayIn(laneFloorQuery(set, stretch), set)
-            checkWayIn(laneDocumentsQuery(set, driver.settles, query, stretch.from, stretch.below), set)
+            usedIndexes.add(set.index)
+            checkIndexUse(laneFloorQuery(set, range), set)
+            checkIndexUse(laneDocumentsQuery(set, driver.guarantees, query, range.from, range.below), set)
           }
         }
       }
     }
     const whole: LaneSet = { index: 'document_pk_whole', lanes: [[]] }
-    met.add(whole.index)
-    checkWayIn(laneFloorQuery(whole, stretch), whole)
-    checkWayIn(laneDocumentsQuery(whole, null, queryOf([anywhere], queries.all!), stretch.from, stretch.below), whole)
+    usedIndexes.add(whole.index)
+    checkIndexUse(laneFloorQuery(whole, range), whole)
+    checkIndexUse(laneDocumentsQuery(whole, null, queryOf([anywhere], queries.all!), range.from, range.below), whole)
   }
 
-  test('every lane of every condition, alone and with all others, is entered by its own index', async () => {
+  test('every lane of every condition is read by its own index, with one condition and with all', async () => {
     await checkAll()
-    assert.deepEqual([...met].sort(), Object.keys(listingIndexes).sort())
+    assert.deepEqual([...usedIndexes].sort(), Object.keys(listingIndexes).sort())
   })
 
-  test('and so it is where the database has documents and statistics', async () => {
+  test('the same is true for a database with documents and planner statistics', async () => {
     const documents = Array.from(
       { length: 3000 },
       (_, i): IncomingDocument => ({
@@ -218,7 +221,7 @@ suite('query plans of listings', () => {
     await checkAll()
   })
 
-  test('no statement that a listing really runs scans or sorts, to the end of its pages', async () => {
+  test('no statement of a listing scans or sorts, on any page', async () => {
     const catalog = sqlCatalogStore(store.db)
     store.texts.clear()
     let found = 0
@@ -238,7 +241,7 @@ suite('query plans of listings', () => {
     for (const text of store.texts) checkPlan(text)
   })
 
-  test('docs/catalog-indexes.md names every index of a listing, and no other', () => {
+  test('docs/catalog-indexes.md lists exactly the indexes of listings', () => {
     const text = readFileSync(new URL('../../../docs/catalog-indexes.md', import.meta.url), 'utf8')
     const rows = text.split('\n').filter((line) => /^\| .*\| .*\|/.test(line) && !line.startsWith('| condition'))
     const named = new Map<string, string[]>()

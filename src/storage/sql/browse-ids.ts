@@ -2,26 +2,27 @@ import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { BrowseQuery } from '../../catalog/catalog-store.ts'
 import { UnavailableError } from '../../platform/errors.ts'
 import { firstIdAt } from '../../platform/ids.ts'
-import { listConditions, rowConditions, type TermColumn } from './browse-conditions.ts'
+import { type ListCondition, listConditions, rowConditions } from './browse-conditions.ts'
 import { type Driver, driversOf, type LaneLookup, type LaneSet, listingIndexes } from './browse-lanes.ts'
 import { dayExpression } from './buckets.ts'
+import { valuesOf } from './document-rows.ts'
 import type { Tables } from './tables.ts'
 
 /**
- * Finds a page of a listing with a bounded number of index entries (keyset paging). Every index of a listing ends in
- * `document_id`, whose order is the order of the listing. So a run of an index (a lane) is already sorted, and a cursor
- * is just a smaller upper bound.
+ * Finds a page of a listing by keyset paging. Every index of a listing ends in `document_id`, and listings are ordered
+ * by it. So an index range with equal leading columns (a lane) is already sorted, and a cursor is just a smaller upper
+ * bound.
  *
- * The page is gathered in steps, from the newest document down:
+ * The page is collected in steps, from the newest document down:
  * 1. For each condition, its index alone tells how far down its next few documents reach. The condition that reaches
  *    furthest is the rarest one here: within that range, only its documents can match.
  * 2. These documents are fetched, and all other conditions are checked on them. The matches are sorted and belong to
  *    the page.
- * 3. While the page is not full, the next step starts where this one ended. It is larger if few matches were found.
+ * 3. While the page is not full, the next step starts where this one ended. It is larger if there were few matches.
  *
  * So a tag on three documents costs three documents, a tag on half of all documents costs one page, and two common tags
- * that rarely occur together cost as much as the rarer one. Each step looks at a bounded number of entries, so a
- * listing whose caller has gone ends soon.
+ * that rarely occur together cost as much as the rarer one. Each step reads a bounded number of entries, and the
+ * deadline is checked between steps.
  */
 export async function browseIds(db: Kysely<Tables>, query: BrowseQuery): Promise<string[]> {
   if (query.scope.entries.length === 0) return []
@@ -34,12 +35,12 @@ export async function browseIds(db: Kysely<Tables>, query: BrowseQuery): Promise
     if (query.answerBy !== null && Date.now() > query.answerBy) {
       throw new UnavailableError('the listing passed its deadline')
     }
-    const { driver, sets, floor } = await furthest(db, drivers, { from, below, size })
+    const { driver, sets, floor } = await furthestReach(db, drivers, { from, below, size })
     const ids = new Set<string>()
     for (const set of sets.filter(({ lanes }) => lanes.length > 0)) {
-      const walked = await laneDocumentsQuery(set, driver.settles, query, floor ?? from, below).execute(db)
-      const lists = listConditions(query, driver.settles)
-      for (const row of walked.rows) if (lists.every((list) => has(row, list))) ids.add(row.document_id)
+      const scanned = await laneDocumentsQuery(set, driver.guarantees, query, floor ?? from, below).execute(db)
+      const lists = listConditions(query, driver.guarantees)
+      for (const row of scanned.rows) if (lists.every((list) => has(row, list))) ids.add(row.document_id)
     }
     found.push(
       ...[...ids]
@@ -57,16 +58,15 @@ export async function browseIds(db: Kysely<Tables>, query: BrowseQuery): Promise
 }
 
 /**
- * A step looks at no more than about four times this many entries of all lanes together, which takes some tens of
- * milliseconds.
+ * A step reads at most about four times this many entries of all lanes together, which takes some tens of milliseconds.
  */
 const stepMax = 8192
 
-interface Stretch {
+interface Range {
   /** Ids from `from`, inclusive, to `below`, exclusive. */
   readonly from: string
   readonly below: string
-  /** About how many documents a step should look at. */
+  /** The approximate number of documents that a step should read. */
   readonly size: number
 }
 
@@ -80,10 +80,10 @@ interface Reach {
   readonly floor: string | null
 }
 
-async function furthest(db: Kysely<Tables>, drivers: readonly Driver[], stretch: Stretch): Promise<Reach> {
+async function furthestReach(db: Kysely<Tables>, drivers: readonly Driver[], range: Range): Promise<Reach> {
   let best: Reach | null = null
   for (const driver of drivers) {
-    const reach = await reachOf(db, driver, stretch, best?.floor ?? null)
+    const reach = await reachOf(db, driver, range, best?.floor ?? null)
     if (reach === null) continue
     if (reach.floor === null) return reach
     best = reach
@@ -91,20 +91,15 @@ async function furthest(db: Kysely<Tables>, drivers: readonly Driver[], stretch:
   return best!
 }
 
-/** Returns null as soon as it is clear that another driver reaches further. */
-async function reachOf(
-  db: Kysely<Tables>,
-  driver: Driver,
-  stretch: Stretch,
-  toBeat: string | null,
-): Promise<Reach | null> {
+/** Returns null as soon as it is clear that this driver does not reach further than `toBeat`. */
+async function reachOf(db: Kysely<Tables>, driver: Driver, range: Range, toBeat: string | null): Promise<Reach | null> {
   const sets: LaneSet[] = []
   let floor: string | null = null
-  for (const ways of driver.parts) {
+  for (const alternatives of driver.parts) {
     let chosen: { set: LaneSet; floor: string | null } | null = null
-    for (const set of ways) {
+    for (const set of alternatives) {
       const reached =
-        set.lanes.length === 0 ? null : ((await laneFloorQuery(set, stretch).execute(db)).rows[0]?.floor ?? null)
+        set.lanes.length === 0 ? null : ((await laneFloorQuery(set, range).execute(db)).rows[0]?.floor ?? null)
       if (chosen === null || reached === null || reached < chosen.floor!) chosen = { set, floor: reached }
       if (reached === null) break
     }
@@ -117,45 +112,49 @@ async function reachOf(
 }
 
 /**
- * Computes how far down the next entries of some lanes reach: the largest id at or above which a lane has its whole
- * share. The share is between the one for lanes of equal length (`size / lanes`) and the one for a lane that holds
- * nearly all entries (`size`).
+ * Finds how far down the next entries of some lanes reach: the largest id at or above which a lane has its whole share
+ * of entries. The share is between `size / lanes`, which suits lanes of equal length, and `size`, which suits a lane
+ * that holds nearly all entries.
  */
-export function laneFloorQuery(set: LaneSet, { from, below, size }: Stretch): RawBuilder<{ floor: string | null }> {
+export function laneFloorQuery(set: LaneSet, { from, below, size }: Range): RawBuilder<{ floor: string | null }> {
   const share = Math.ceil(Math.min(size / Math.sqrt(set.lanes.length), (4 * stepMax) / set.lanes.length))
   const { table } = listingIndexes[set.index]
   return sql`select max(floor) as floor from (select (select lane_key.document_id from ${sql.table(table)} as lane_key where ${inLane(set)} and lane_key.document_id >= ${from} and lane_key.document_id < ${below} order by lane_key.document_id desc limit 1 offset ${share - 1}) as floor from ${lanesOf(set)}) as floors`
 }
 
-/** A document of a step: its id, and those of its lists that must still be checked. */
-type Walked = { readonly document_id: string } & { readonly [C in TermColumn]?: string | null }
+/** A document of a step: its id, and the lists that must still be checked. */
+type Scanned = { readonly document_id: string } & { readonly [column: string]: string | null }
 
-function has(row: Walked, { column, values }: ReturnType<typeof listConditions>[number]): boolean {
-  const list = row[column]
-  return list != null && (JSON.parse(list) as string[]).some((value) => values.has(value))
+function has(scanned: Scanned, { row: { column, kind }, values }: ListCondition): boolean {
+  const stored = scanned[column] ?? null
+  const texts = kind === 'texts' ? valuesOf(stored) : [stored]
+  return texts.some((text) => text !== null && values.has(text))
 }
 
-/** The documents of some lanes between two ids that meet every condition except those on lists, in no order. */
+/** The documents of lanes between two ids that meet all conditions except `listConditions`, in no order. */
 export function laneDocumentsQuery(
   set: LaneSet,
-  settles: number | null,
+  guaranteed: number | null,
   query: BrowseQuery,
   from: string,
   below: string,
-): RawBuilder<Walked> {
+): RawBuilder<Scanned> {
   const between = sql`${inLane(set)} and lane_key.document_id >= ${from} and lane_key.document_id < ${below}`
   const { table } = listingIndexes[set.index]
   const row = table === 'document' ? 'lane_key' : 'found'
-  const columns = ['lane_key.document_id', ...listConditions(query, settles).map(({ column }) => `${row}.${column}`)]
+  const columns = [
+    'lane_key.document_id',
+    ...listConditions(query, guaranteed).map((list) => `${row}.${list.row.column}`),
+  ]
   const select = sql`select ${sql.join(columns.map((column) => sql.ref(column)))} from ${lanesOf(set)} cross join ${sql.table(table)} as lane_key`
-  const tests = rowConditions(query, row, 'lane_key', settles)
+  const tests = rowConditions(query, row, 'lane_key', guaranteed)
   if (table === 'document') return sql`${select} where ${between} and ${tests}`
   return sql`${select} cross join document as found where ${between} and found.document_id = lane_key.document_id and ${tests}`
 }
 
 /**
- * The values of the lanes as a table `lane`. One flat fragment, because there can be thousands. Numbers come from this
- * code, so they can be literals.
+ * The lanes as a table `lane`. It is one flat fragment, because there can be thousands of lanes. Numbers come from this
+ * code and not from requests, so they can be literals.
  */
 export function lanesOf(set: LaneSet): RawBuilder<unknown> {
   const texts = ['(values (']
@@ -194,7 +193,7 @@ export function lookIn(db: Kysely<Tables>): LaneLookup {
   return {
     async publishedDays(datasets) {
       const day = sql.raw(dayExpression('document.published_at'))
-      // Days are numbers of about five digits. The bound excludes documents without one.
+      // Days are counted from 1970. The bound excludes documents without a publication time.
       const end = (order: RawBuilder<unknown>) =>
         sql`(select ${day} from document where document.dataset_id = lane.column1 and ${day} > -1000000 order by ${day} ${order} limit 1)`
       const lanes = lanesOf({ index: 'document_by_dataset', lanes: datasets.map((dataset) => [dataset]) })
@@ -206,7 +205,7 @@ export function lookIn(db: Kysely<Tables>): LaneLookup {
       return first === null || last === null ? null : { first: Number(first), last: Number(last) }
     },
 
-    // A loose index scan: one look-up for each dataset that occurs, from one to the next.
+    // A loose index scan: one look-up for each dataset that occurs.
     async datasetsOf(kind, values) {
       const lanes = lanesOf({ index: 'document_term_pk', lanes: values.map((value) => [value]) })
       const least = (value: RawBuilder<unknown>, after: RawBuilder<unknown>) =>

@@ -4,18 +4,18 @@ import { termConditions } from './browse-conditions.ts'
 import { dayExpression, dayOf, scoreBucketExpression, scoreBucketLast, scoreBucketOf } from './buckets.ts'
 
 /**
- * Finds the index ranges that hold the documents of each condition.
+ * Finds the index ranges that contain the documents of each condition.
  *
- * A *lane* is one run of one index: equal values of its leading columns, then `document_id`, whose order is the order
- * of the listing. A *driver* stands for one condition: its parts together hold every document that meets it. Often a
- * part can be read in several ways (an entitlement by platform, or by language). Each way is a set of lanes of one
- * index.
+ * A *lane* is a range of an index with equal values of the leading columns. Its entries are in the order of
+ * `document_id`, which is the order of the listing. A *driver* represents one condition: its parts together contain
+ * every document that meets the condition. Often several indexes can read a part: for example, an entitlement can be
+ * read by platform or by language. A `LaneSet` is one of these alternatives: the lanes of one index.
  */
 const column = (name: string) => (alias: string) => `${alias}.${name}`
 const dataset = column('dataset_id')
 const platform = column('source_platform')
 
-/** The leading columns of each index that a listing walks, as SQL, for the alias of its table. */
+/** The leading columns of each index that listings scan, as SQL for a table alias. */
 export const listingIndexes = {
   document_term_pk: { table: 'document_term', leading: [column('kind'), column('value'), dataset] },
   document_by_author: { table: 'document', leading: [platform, column('external_author_id')] },
@@ -29,7 +29,7 @@ export const listingIndexes = {
   document_by_dataset: { table: 'document', leading: [dataset] },
   document_by_identity: { table: 'document', leading: [dataset, platform, column('external_id')] },
   document_by_url: { table: 'document', leading: [column('url')] },
-  /** The primary key: one document, and every document. */
+  /** The primary key, for one document and for all documents. */
   document_pk: { table: 'document', leading: [column('document_id')] },
   document_pk_whole: { table: 'document', leading: [] },
 } as const satisfies Record<
@@ -39,29 +39,29 @@ export const listingIndexes = {
 
 export interface LaneSet {
   readonly index: keyof typeof listingIndexes
-  /** The values of the index's leading columns. Numbers are whole, and only this code makes them. */
+  /** The values of the index's leading columns. Numbers are integers and never come from a request. */
   readonly lanes: readonly (readonly (string | number)[])[]
 }
 
 export interface Driver {
-  /** For each part, the ways to read it. */
+  /** For each part, the alternative ways to read it. */
   readonly parts: readonly (readonly LaneSet[])[]
-  /** The kind of term that its lanes guarantee. */
-  readonly settles: number | null
+  /** The kind of term that every document of its lanes has as requested; null for none. */
+  readonly guarantees: number | null
 }
 
-/** More lanes than this cost more than they save, so another condition becomes the driver. */
+/** With more lanes than this, a condition is not used as a driver, because scanning them costs more than it saves. */
 const lanesMax = 2000
-/** A wide range has many buckets, but it excludes so little that it need not be a driver. */
+/** The same limit for the buckets of a range. A range with more buckets excludes too few documents. */
 const bucketLanesMax = 400
 
 /**
- * With more lanes of terms than this, a query first finds which of them exist, because most values occur in few of a
- * thousand datasets.
+ * With more lanes of terms than this, a query first finds the lanes that exist, because most values occur in few
+ * datasets.
  */
 const uncheckedLanesMax = 200
 
-/** Look-ups that are needed to name the lanes. */
+/** Look-ups that determine which lanes exist. */
 export interface LaneLookup {
   /** The first and last publication day in some datasets; null if there is none. */
   publishedDays(datasets: readonly string[]): Promise<{ first: number; last: number } | null>
@@ -69,26 +69,26 @@ export interface LaneLookup {
   datasetsOf(kind: number, values: readonly string[]): Promise<readonly { value: string; dataset: string }[]>
 }
 
-/** The drivers of a query, probably the most selective first. */
+/** The drivers of a query, in the expected order of selectivity, most selective first. */
 export async function driversOf(query: BrowseQuery, look: LaneLookup): Promise<Driver[]> {
   if (query.exact !== null) return [exactDriver(query, query.exact)]
   const { entries } = query.scope
   const datasets = distinct(entries.flatMap((entry) => entry.datasets))
   const drivers: Driver[] = []
-  const add = (set: LaneSet | null, most: number, settles: number | null = null): void => {
-    if (set !== null && set.lanes.length <= most) drivers.push({ parts: [[set]], settles })
+  const add = (set: LaneSet | null, most: number, guarantees: number | null = null): void => {
+    if (set !== null && set.lanes.length <= most) drivers.push({ parts: [[set]], guarantees })
   }
-  const author = query.externalAuthorId
-  if (author !== null) {
+  const { externalAuthorId: authors, score } = query.conditions
+  if (authors !== undefined) {
     const platforms = distinct(entries.flatMap((entry) => entry.platforms ?? []))
-    add({ index: 'document_by_author', lanes: platforms.map((platform) => [platform, author]) }, lanesMax)
+    const lanes = platforms.flatMap((platform) => authors.map((author) => [platform, author]))
+    add({ index: 'document_by_author', lanes }, lanesMax)
   }
-  for (const [kind, values] of termConditions(query)) {
+  for (const { row, values } of termConditions(query)) {
+    const kind = row.filter.term!
     add({ index: 'document_term_pk', lanes: await termLanes(datasets, kind, values, look) }, lanesMax, kind)
   }
-  if (query.scoreMin !== null || query.scoreMax !== null) {
-    add(scoreLanes(datasets, query.scoreMin, query.scoreMax), bucketLanesMax)
-  }
+  if (score !== undefined) add(scoreLanes(datasets, score.min, score.max), bucketLanesMax)
   if (query.publishedFrom !== null || query.publishedTo !== null) {
     add(await dayLanes(datasets, query.publishedFrom, query.publishedTo, look), bucketLanesMax)
   }
@@ -100,7 +100,7 @@ export async function driversOf(query: BrowseQuery, look: LaneLookup): Promise<D
   return drivers
 }
 
-/** By id, by URL and, if platforms are named, by the platform's own id. */
+/** Finds a document by its id, by its URL and, if platforms are named, by its id on the platform. */
 function exactDriver(query: BrowseQuery, { text, platforms }: NonNullable<BrowseQuery['exact']>): Driver {
   const parts: LaneSet[][] = [
     [{ index: 'document_pk', lanes: [[text]] }],
@@ -111,22 +111,22 @@ function exactDriver(query: BrowseQuery, { text, platforms }: NonNullable<Browse
     const lanes = pairs(datasets, platforms).map((pair) => [...pair, text])
     parts.push([{ index: 'document_by_identity', lanes }])
   }
-  return { parts, settles: null }
+  return { parts, guarantees: null }
 }
 
-/** Entries that restrict the same dimensions share a part, so that many entries do not become many statements. */
+/** Entries that restrict the same dimensions share a part, so that many entries do not need many statements. */
 export async function scopeDriver(entries: readonly ScopeEntry[], look: LaneLookup): Promise<Driver> {
-  const alike = Map.groupBy(entries, (entry) =>
+  const groups = Map.groupBy(entries, (entry) =>
     [entry.platforms, entry.languages, entry.regions, entry.publishedFrom ?? entry.publishedTo]
       .map((limit) => (limit === null ? '-' : '+'))
       .join(''),
   )
   const parts: LaneSet[][] = []
-  for (const group of alike.values()) {
-    const ways: LaneSet[] = []
+  for (const group of groups.values()) {
+    const alternatives: LaneSet[] = []
     const add = (index: LaneSet['index'], lanes: LaneSet['lanes'], most = lanesMax): void => {
-      const once = [...new Map(lanes.map((lane) => [lane.join('\u0000'), lane])).values()]
-      if (once.length <= most) ways.push({ index, lanes: once })
+      const unique = [...new Map(lanes.map((lane) => [lane.join('\u0000'), lane])).values()]
+      if (unique.length <= most) alternatives.push({ index, lanes: unique })
     }
     const by = (index: LaneSet['index'], values: (entry: ScopeEntry) => readonly string[] | null): void => {
       if (values(group[0]!) === null) return
@@ -150,16 +150,16 @@ export async function scopeDriver(entries: readonly ScopeEntry[], look: LaneLook
         )
       }
     }
-    if (ways.length === 0) {
+    if (alternatives.length === 0) {
       add(
         'document_by_dataset',
         group.flatMap((entry) => entry.datasets.map((dataset) => [dataset])),
       )
     }
-    if (ways.length === 0) ways.push({ index: 'document_pk_whole', lanes: [[]] })
-    parts.push(ways)
+    if (alternatives.length === 0) alternatives.push({ index: 'document_pk_whole', lanes: [[]] })
+    parts.push(alternatives)
   }
-  return { parts, settles: null }
+  return { parts, guarantees: null }
 }
 
 async function termLanes(

@@ -9,13 +9,14 @@ import type {
   ResultFieldsFrom,
 } from '../../document/field-types.ts'
 import type { DocumentStatus } from '../../document/fields.ts'
-import { type ColumnRow, documentColumns, fieldColumns } from '../../document/rows.ts'
+import { type ColumnRow, documentColumns, fieldColumns, filterRows } from '../../document/rows.ts'
 import type { BatchRecord, DocumentState } from '../../ingest/document-state.ts'
 import type { DocumentRow, DocumentTermRow, DocumentVersionRow, EventRow, FactSetRow, SnapshotRow } from './tables.ts'
 
 /** Converts documents, and the rows kept with them, between the types of `ingest/` and those of the tables. */
 
-export const termKinds = { topic: 1, tag: 2, classification: 3 } as const
+/** The fields whose texts are terms in `document_term`. */
+const termRows = filterRows.filter(({ filter }) => filter.term !== undefined)
 
 const statusOf = (row: Pick<DocumentRow, 'status'>): DocumentStatus =>
   row.status === 'unavailable' ? 'unavailable' : 'active'
@@ -23,7 +24,7 @@ const statusOf = (row: Pick<DocumentRow, 'status'>): DocumentStatus =>
 const indexedRows = fieldColumns.filter(({ indexed }) => indexed === 'columns')
 export type IndexedColumn = IndexedFields<'columns'>
 
-/** The columns of a document, besides its texts, that scopes, the index and the results use. */
+/** The columns of a document, besides its texts, that scopes, the index and results use. */
 export const columnNames = indexedRows.map(({ column }) => column) as readonly IndexedColumn[]
 
 export function columnsOf(row: Pick<DocumentRow, IndexedColumn>): ColumnValues {
@@ -50,7 +51,7 @@ export function detailsOf(row: DetailRow): DetailValues {
   return details as unknown as DetailValues
 }
 
-/** The value of a column as answers use it. */
+/** Converts the value of a column to the form that answers use. */
 export function readColumn(row: object, { column, kind }: ColumnRow): unknown {
   const stored = (row as Readonly<Record<string, unknown>>)[column]
   if (kind === 'texts') return valuesOf(stored as string | null)
@@ -121,7 +122,7 @@ export const eventRow = (event: NewEvent): Insertable<EventRow> => ({
   published_before: event.before?.publishedAt ?? null,
 })
 
-/** The terms that a listing will find the document by from now on. */
+/** The terms that a change adds to a document. */
 export function termsAdded({ before, document }: DocumentState): DocumentTermRow[] {
   const known = new Set(before === null ? [] : termsOf(before).map(termKey))
   return termsOf(document).filter((term) => !known.has(termKey(term)))
@@ -132,18 +133,14 @@ export function termsRemoved({ before, document }: DocumentState): DocumentTermR
   return before === null ? [] : termsOf(before).filter((term) => !kept.has(termKey(term)))
 }
 
-export function termsOf({ datasetId, documentId, topics, tags, classifications }: KnownDocument): DocumentTermRow[] {
-  const terms: DocumentTermRow[] = []
-  const add = (kind: number, json: string | null): void => {
-    if (json === null) return
-    for (const value of JSON.parse(json) as string[]) {
-      terms.push({ kind, value, dataset_id: datasetId, document_id: documentId })
-    }
-  }
-  add(termKinds.topic, topics)
-  add(termKinds.tag, tags)
-  add(termKinds.classification, classifications)
-  return terms
+export function termsOf(document: KnownDocument): DocumentTermRow[] {
+  const values = document as unknown as Readonly<Record<string, string | null>>
+  return termRows.flatMap(({ property, kind, filter }) => {
+    const stored = values[property] ?? null
+    const texts = kind === 'texts' ? valuesOf(stored) : stored === null ? [] : [stored]
+    const { datasetId, documentId } = document
+    return texts.map((value) => ({ kind: filter.term!, value, dataset_id: datasetId, document_id: documentId }))
+  })
 }
 
 const termKey = (term: DocumentTermRow): string => `${term.kind} ${term.value}`

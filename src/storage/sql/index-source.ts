@@ -1,10 +1,13 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { type Scope, versionLanguage } from '../../access/scope.ts'
+import type { IndexedFields } from '../../document/field-types.ts'
+import { catalogRows } from '../../document/rows.ts'
 import type { ErasedDocument, IndexSource, SourceVersion } from '../../indexing/index-source.ts'
 import { preparePortion } from '../../indexing/prepare-portion.ts'
 import { dayMs } from '../../platform/time.ts'
 import type { CatalogColumns } from '../../search/search-index.ts'
 import type { ChunkText, SearchSource } from '../../search/search-source.ts'
+import { clocksApartMs } from './arrival-events.ts'
 import { isVersionOpen } from './browse-conditions.ts'
 import {
   columnNames,
@@ -13,13 +16,12 @@ import {
   detailColumns,
   detailsOf,
   type IndexedColumn,
-  valuesOf,
+  readColumn,
 } from './document-rows.ts'
 import { idLists, readingByIds } from './id-lists.ts'
 import { backlogOf } from './index-backlog.ts'
 import { lastRevision } from './index-revisions.ts'
 import type { ChunkRow, DocumentRow, DocumentVersionRow, Tables } from './tables.ts'
-import { clocksApartMs } from './told-arrivals.ts'
 import { asFloats, sqlVectorQueue } from './vector-queue.ts'
 
 /** Rows of index copies that have not reported for this long are deleted. */
@@ -76,14 +78,14 @@ export function sqlIndexSource(db: Kysely<Tables>): IndexSource & SearchSource {
         taken.push(row)
         for (const { size } of sizes.get(row.document_id) ?? []) bytes += size
       }
-      // Erased documents are added only if all changed documents up to here are included.
+      // The remaining erased documents follow only after all changed documents are included.
       if (rows.length < limits.documents && bytes < limits.characters) taken.push(...erased)
-      const given = taken.slice(0, limits.documents)
+      const portion = taken.slice(0, limits.documents)
       const versions = await readVersions(
         db,
-        given.flatMap((one) => ('isErased' in one ? [] : (sizes.get(one.document_id) ?? []))),
+        portion.flatMap((one) => ('isErased' in one ? [] : (sizes.get(one.document_id) ?? []))),
       )
-      return given.map((one) => {
+      return portion.map((one) => {
         if ('isErased' in one) return one
         return {
           documentId: one.document_id,
@@ -122,8 +124,8 @@ export function sqlIndexSource(db: Kysely<Tables>): IndexSource & SearchSource {
         .deleteFrom('index_copy')
         .where('seen_at', '<', nowMs - indexForgottenMs)
         .execute()
-      // After a restore, or with a wrong clock, a time can lie in the future. It is set to now, so that a copy that
-      // never reports again is not waited for until then.
+      // After a restore, or with a wrong clock, a time can be in the future. It is reset to now, so that nobody waits
+      // until then for a copy that never reports again.
       await db
         .updateTable('index_copy')
         .set({ seen_at: nowMs })
@@ -210,28 +212,20 @@ type DetailRow = Pick<DocumentRow, DetailColumn>
 
 const hasDetails = <Row extends Partial<DetailRow>>(row: Row): row is Row & DetailRow => row.external_id !== undefined
 
-/** The joined version has columns with these names too. */
+/** Columns that the joined version has too, so that they need an alias. */
 const columnsOfVersions = ['language', 'published_at'] as const
 const ownColumnNames = columnNames.filter(
   (name): name is Exclude<IndexedColumn, (typeof columnsOfVersions)[number]> =>
     !(columnsOfVersions as readonly string[]).includes(name),
 )
 
-const catalogNames = [
-  'external_author_id',
-  'topics',
-  'tags',
-  'classifications',
-  'score',
-] as const satisfies readonly (keyof DocumentRow)[]
+const catalogNames = catalogRows.map(({ column }) => column) as readonly IndexedFields<'catalog'>[]
 
-const catalogOf = (row: Pick<DocumentRow, (typeof catalogNames)[number]>): CatalogColumns => ({
-  authorId: row.external_author_id,
-  topics: valuesOf(row.topics),
-  tags: valuesOf(row.tags),
-  classifications: valuesOf(row.classifications),
-  score: row.score,
-})
+function catalogOf(row: Pick<DocumentRow, IndexedFields<'catalog'>>): CatalogColumns {
+  const columns: Record<string, unknown> = {}
+  for (const field of catalogRows) columns[field.property] = readColumn(row, field)
+  return columns as unknown as CatalogColumns
+}
 
 const chunkRows = (db: Kysely<Tables>, chunkIds: readonly string[]) =>
   db
@@ -260,8 +254,8 @@ const shownChunkRows = (db: Kysely<Tables>, chunkIds: readonly string[], body: R
     ])
 
 /**
- * The bodies that the scope opens. Usually all or none; otherwise an expression that yields the body of a row if the
- * scope opens it.
+ * The bodies that the scope opens: usually all or none, otherwise an expression that is the body of a row if the scope
+ * opens it.
  */
 function openBodies(scope: Scope): 'all' | 'none' | RawBuilder<string | null> {
   const entries = scope.entries.filter(({ fields }) => fields.includes('body'))
@@ -289,7 +283,7 @@ const idsOf = (rows: readonly { readonly document_id: string }[]): string[] => r
 
 /**
  * The versions of each document that are newer than a revision, in order, with the sizes of their texts in bytes. Sizes
- * are read first, because a step may hold few long texts or many short ones.
+ * are read before the texts, to limit the bytes of a step.
  */
 async function versionSizes(db: Kysely<Tables>, documentIds: readonly string[], after: number) {
   const found = []
@@ -306,7 +300,7 @@ async function versionSizes(db: Kysely<Tables>, documentIds: readonly string[], 
   return Map.groupBy(found, (row) => row.document_id)
 }
 
-/** The versions by document, in order. */
+/** The versions with their vectors, by document, in order. */
 async function readVersions(
   db: Kysely<Tables>,
   versionsToRead: readonly { readonly version_id: string }[],
@@ -322,7 +316,7 @@ async function readVersions(
     versions.push(...(await rows.execute()))
     const theirs = db
       .selectFrom('chunk')
-      // A cross join, because SQLite then keeps this order. Otherwise it would scan all vectors for every step.
+      // With a cross join, SQLite keeps this join order. Otherwise it would scan all vectors for every step.
       .crossJoin('chunk_vector')
       .select(['version_id', 'profile_id', 'chunk.chunk_id', 'vector'])
       .whereRef('chunk_vector.chunk_id', '=', 'chunk.chunk_id')

@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { asDamage, checkedBytes, DamagedFile } from './damage.ts'
 
-/** The largest part of a file that SQLite maps into memory. */
+/** The number of bytes of a file that SQLite maps into memory at most. */
 export const mapBytesMax = 2 ** 31 - 65_536
 
 /** The pieces of a blob are numbered from its own number times this. */
@@ -12,7 +12,7 @@ export interface BlobRow {
   readonly bytes: number
 }
 
-/** A separate connection for reading the index at the start: each thread may have one. */
+/** A connection of its own that reads blobs when the index is loaded. Each loading thread has one. */
 export class BlobReader implements Disposable {
   readonly #path: string
   readonly #db: DatabaseSync
@@ -33,11 +33,10 @@ export class BlobReader implements Disposable {
         if (at + piece.length > into.length) throw new DamagedFile(`blob ${blob} is too long`)
         into.set(piece, at)
         at += piece.length
-        // Released at once: a thread that has loaded its index has no reason to collect garbage, and would keep the
-        // memory.
+        // Released at once, because a thread that has loaded its index does not collect garbage soon.
         piece.buffer.transfer(0)
       }
-      if (at !== bytes || at !== into.length) throw new DamagedFile(`blob ${blob} is cut short`)
+      if (at !== bytes || at !== into.length) throw new DamagedFile(`blob ${blob} is truncated`)
     } catch (error) {
       throw asDamage(error, this.#path)
     }

@@ -1,13 +1,13 @@
 import { crc32 } from 'node:zlib'
 import { isMachineTrouble } from '../../full-disk.ts'
 
-/** The content of the file is inconsistent: the writer reports "needs rebuild". */
+/** The content of the file is inconsistent. The writer then reports `needs_rebuild`. */
 export class DamagedFile extends Error {}
 
 export const vectorDamage = 'a vector is missing or damaged'
 
 /**
- * Converts the cause of a read error. A full disk and similar faults are not damage: those errors are returned
+ * Converts an error of reading the file into `DamagedFile`. Returns errors of the machine, such as a full disk,
  * unchanged.
  */
 export function asDamage(error: unknown, path: string): unknown {

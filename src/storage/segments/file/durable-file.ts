@@ -5,11 +5,11 @@ import { type BlobRow, mapBytesMax, piecesMax } from './blob-reader.ts'
 import { asDamage, checkedBytes, checkedJson, DamagedFile } from './damage.ts'
 
 /**
- * The durable form of the index: one SQLite file (WAL, synchronous FULL) that only the writer changes. It is derived:
- * deleting it costs nothing but time. Everything in it has a checksum, and any inconsistency throws `DamagedFile`.
+ * The durable form of the index: one SQLite file (WAL, synchronous FULL) that only the writer changes. It is derived
+ * from the store and can be rebuilt. Everything in it has a checksum, and any inconsistency throws `DamagedFile`.
  *
  * Large values (segment data, vector columns) are blobs in pieces, which `blob-reader.ts` reads. They are written in
- * advance, in small transactions, so that a merge does not delay a batch; they count only when a `segment` row names
+ * advance, in small transactions, so that a merge does not delay a batch, and count only when a `segment` row names
  * their blob. A blob that no row names is left over from a crash, and is removed when the file is opened.
  */
 export interface FileState {
@@ -20,7 +20,7 @@ export interface FileState {
   nextKey: number
   nextBlob: number
   nextSegment: number
-  /** Order-independent digests of the two tables that hold only numbers. */
+  /** Order-independent digests of the tables `death` (keys of deleted chunks) and `late_vector`. */
   deaths: string
   lateVectors: string
   /** The same for the rows of `class`, `profile` and `segment`; absent in an older file. */
@@ -36,17 +36,19 @@ export interface SegmentRow {
   /** Small segments, one for each batch, are joined when the file is opened. */
   readonly sealed: boolean
   readonly chunks: number
+  /** The blob of the segment data. */
   readonly image: BlobRow
   readonly columns: readonly (BlobRow & { readonly profile: number; readonly dimensions: number })[]
 }
 
 const fileFormat = 6
 
-/** How long truncating the log waits for threads that read a vector. */
-const lockWaitUsualMs = 2000
+/** How long truncating the log waits for threads that are reading a vector. */
+const lockWaitDefaultMs = 2000
 
 /**
- * Small enough for the C library to reuse the memory of one piece for the next. Earlier versions wrote pieces of 4 MB.
+ * The size of a piece. The C library can reuse the memory of one piece for the next. Earlier versions wrote pieces of
+ * 4 MB.
  */
 const pieceBytes = 480 * 1024
 const piecesOfStep = 8
@@ -76,7 +78,7 @@ export class DurableFile {
   readonly #db: DatabaseSync
   readonly #statements = new Map<string, StatementSync>()
 
-  constructor(path: string, analysis: string, lockWaitMs = lockWaitUsualMs) {
+  constructor(path: string, analysis: string, lockWaitMs = lockWaitDefaultMs) {
     this.path = path
     this.#db = new DatabaseSync(path, { timeout: lockWaitMs })
     try {
@@ -115,11 +117,11 @@ export class DurableFile {
     const data = JSON.stringify(value)
     const isNew = this.#statement(`select 1 from ${table} where id = ?`).get(id) === undefined
     this.#run(`insert or replace into ${table} values (?, ?, ?)`, id, data, crc32(data))
-    if (isNew) this.#turnRows(table, id)
+    if (isNew) this.#toggleRow(table, id)
   }
 
   remove(table: JsonTable, id: number): void {
-    if (this.#run(`delete from ${table} where id = ?`, id) > 0) this.#turnRows(table, id)
+    if (this.#run(`delete from ${table} where id = ?`, id) > 0) this.#toggleRow(table, id)
   }
 
   /** Ascending by id. */
@@ -136,7 +138,7 @@ export class DurableFile {
     this.#run('insert into term values (?, ?, ?, ?)', first, count, data, crc32(data))
   }
 
-  /** The blocks of terms in order. */
+  /** The blocks of terms with their texts, in order. */
   *readTerms(): Generator<{ first: number; count: number; data: Uint8Array }> {
     for (const row of this.#db.prepare('select * from term order by first').iterate()) {
       yield {
@@ -147,7 +149,7 @@ export class DurableFile {
     }
   }
 
-  /** The blocks of terms in order. */
+  /** The blocks of terms without their texts, in order. */
   termBlocks(): { readonly first: number; readonly count: number }[] {
     const rows = this.#db.prepare('select first, count from term order by first').all()
     return rows.map((row) => ({ first: Number(row.first), count: Number(row.count) }))
@@ -192,11 +194,11 @@ export class DurableFile {
   }
 
   addNumber(table: NumberTable, id: number): void {
-    if (this.#run(`insert or ignore into ${table} values (?)`, id) > 0) this.#turnDigest(table, id)
+    if (this.#run(`insert or ignore into ${table} values (?)`, id) > 0) this.#toggleDigest(table, id)
   }
 
   removeNumber(table: NumberTable, id: number): void {
-    if (this.#run(`delete from ${table} where id = ?`, id) > 0) this.#turnDigest(table, id)
+    if (this.#run(`delete from ${table} where id = ?`, id) > 0) this.#toggleDigest(table, id)
   }
 
   readNumbers(table: NumberTable): number[] {
@@ -205,8 +207,8 @@ export class DurableFile {
         .prepare(`select id from ${table} order by id`)
         .all()
         .map((row) => Number(row.id))
-      const digest = numbers.reduce(turned, emptyDigest)
-      if (digest !== this.state[digestOf[table]]) throw new DamagedFile(`table ${table} is not what was written`)
+      const digest = numbers.reduce(toggled, emptyDigest)
+      if (digest !== this.state[digestOf[table]]) throw new DamagedFile(`table ${table} does not match its digest`)
       return numbers
     })
   }
@@ -228,35 +230,35 @@ export class DurableFile {
   }
 
   /**
-   * Makes sure that deleted data is neither in the file nor in its log. `through` is the position of the index when the
-   * data was retired.
+   * Makes sure that deleted data is neither in the file nor in its log. `through` is the position of the index up to
+   * which retired data is gone.
    */
-  forgetDeleted(through: number): void {
+  purgeDeleted(through: number): void {
     if (this.state.overwritten !== true) this.#db.exec('vacuum')
     this.transaction(() => {
       this.state.overwritten = true
       this.state.purgedThrough = through
     })
     const row = this.#db.prepare('pragma wal_checkpoint(truncate)').get()
-    if (row?.busy !== 0) throw new Error('the log of the index is being read: it is truncated later')
+    if (row?.busy !== 0) throw new Error('the log of the index is in use and will be truncated later')
   }
 
   close(): void {
     this.#db.close()
   }
 
-  #turnDigest(table: NumberTable, id: number): void {
+  #toggleDigest(table: NumberTable, id: number): void {
     const name = digestOf[table]
-    this.state[name] = turned(this.state[name], id)
+    this.state[name] = toggled(this.state[name], id)
   }
 
-  #turnRows(table: JsonTable, id: number): void {
-    this.state.rows = turned(this.state.rows!, rowNumber(table, id))
+  #toggleRow(table: JsonTable, id: number): void {
+    this.state.rows = toggled(this.state.rows!, rowNumber(table, id))
   }
 
   /**
-   * Every row has a checksum of its own, but that cannot reveal a missing row, and searches would miss the documents of
-   * a missing segment.
+   * The checksums of single rows do not reveal a missing row. Without this digest, searches would silently miss the
+   * documents of a missing segment.
    */
   #checkedRows(): string {
     const numbers = jsonTables.flatMap((table) =>
@@ -265,7 +267,7 @@ export class DurableFile {
         .all()
         .map(({ id }) => rowNumber(table, Number(id))),
     )
-    const digest = numbers.reduce(turned, emptyDigest)
+    const digest = numbers.reduce(toggled, emptyDigest)
     if (digest !== (this.state.rows ?? digest)) throw new DamagedFile('rows are missing')
     return digest
   }
@@ -278,7 +280,8 @@ export class DurableFile {
     }
     const { format, ...state } = checkedJson<FileState & { format: number }>('state', row.data, row.crc)
     if (format !== fileFormat) throw new DamagedFile(`file format ${format}, this program reads ${fileFormat}`)
-    if (state.analysis !== analysis) throw new DamagedFile(`texts analysed by ${state.analysis}, now it is ${analysis}`)
+    if (state.analysis !== analysis)
+      throw new DamagedFile(`the terms are of rules ${state.analysis}, this program uses ${analysis}`)
     return state
   }
 
@@ -304,15 +307,15 @@ export class DurableFile {
   }
 }
 
-/** The connection of a reader. It only reads the floats of single vectors. */
+/** The connection of a search thread, which only reads the floats of single vectors. */
 export class VectorReader {
   readonly #db: DatabaseSync
   readonly #read: StatementSync
 
   constructor(path: string) {
     this.#db = new DatabaseSync(path, { readOnly: true })
-    // Room for the inner pages above a few million vectors; with less, each read fetches one again. A mapped file reads
-    // a vector in place; otherwise each read would copy the whole page, ten times as long.
+    // The cache holds the inner pages above a few million vectors; with a smaller one, each read fetches one again. A
+    // mapped file reads a vector in place; otherwise each read would copy the whole page, which is ten times as long.
     this.#db.exec(`pragma cache_size = -4096; pragma mmap_size = ${mapBytesMax}`)
     this.#read = this.#db.prepare('select data from vector where id = ?')
     this.#read.setReturnArrays(true)
@@ -320,7 +323,7 @@ export class VectorReader {
 
   /**
    * Returns one vector for each id, `null` if it is missing or damaged. Uses one transaction, because starting one
-   * takes as long as reading.
+   * takes as long as a read.
    */
   read(ids: readonly number[]): (Float32Array | null)[] {
     this.#db.exec('begin')
@@ -341,8 +344,8 @@ const emptyDigest = '0:0'
 
 const rowNumber = (table: JsonTable, id: number): number => jsonTables.indexOf(table) * 2 ** 32 + id
 
-/** Combines mixed numbers by exclusive or: adding and removing a number is the same operation. */
-function turned(digest: string, id: number): string {
+/** Combines hashed numbers by exclusive or, so that adding and removing a number is the same operation. */
+function toggled(digest: string, id: number): string {
   const [low, high] = digest.split(':').map(Number) as [number, number]
   const mixedLow = Math.imul((id >>> 0) ^ 0x9e3779b9, 0x85ebca6b) >>> 0
   const mixedHigh = Math.imul(Math.floor(id / 2 ** 32) ^ mixedLow, 0xc2b2ae35) >>> 0

@@ -12,10 +12,10 @@ import { isOpenElsewhere, refuseOpenIndex } from './index-lock.ts'
  * one, so that searches go on meanwhile and a rebuild that was stopped can continue later. Two pointers name them:
  *
  *   search.current        JSON {generation, rules, instance}: the served generation, and its origin
- *   search.next           the same for the generation that is being built; handing over renames it to search.current
+ *   search.next           the same for the generation that is being built; renamed to search.current when ready
  *
- * After an upgrade to other rules the server itself builds the next generation, and serves the part that is complete.
- * Until all of it is, search.current stays as it is: the earlier version can be started again and continues from there.
+ * After an upgrade to other rules the server itself builds the next generation, and serves the part that is built so
+ * far. Until it is complete, search.current stays as it is, so that the earlier version can be started again.
  *
  *   search-GENERATION.sqlite (and SQLite's files beside it)
  */
@@ -30,25 +30,25 @@ export interface IndexPointer {
 export interface IndexOrigin {
   /** The version of the rules of text analysis. */
   readonly rules: string
-  /** Identifies the store: a position in another store means nothing. Null for a store that was never written to. */
+  /** Identifies the store, because a position means nothing in another store. Null for a store that is still empty. */
   readonly instance: string | null
 }
 
 export const isOfOrigin = (pointer: IndexPointer, { rules, instance }: IndexOrigin): boolean =>
   pointer.rules === rules && (pointer.instance === undefined || pointer.instance === instance)
 
-type Pointing = 'current' | 'next'
+type PointerName = 'current' | 'next'
 
-const pointerFile = (dataDir: string, which: Pointing): string =>
+const pointerFile = (dataDir: string, which: PointerName): string =>
   join(dataDir, which === 'current' ? servedIndexFile : nextIndexFile)
 
 export const indexPath = (dataDir: string, generation: number): string => join(dataDir, indexFile(generation))
 
 /**
- * Returns the pointer, or null if there is none or it is invalid. Throws if the file cannot be read at the moment: a
- * new index instead would discard the old one.
+ * Returns the pointer, or null if there is none or it is invalid. Throws if the file cannot be read, because null would
+ * make the caller discard the index.
  */
-export async function readPointer(dataDir: string, which: Pointing = 'current'): Promise<IndexPointer | null> {
+export async function readPointer(dataDir: string, which: PointerName = 'current'): Promise<IndexPointer | null> {
   try {
     const pointer: unknown = JSON.parse(await readRegularText(pointerFile(dataDir, which)))
     const { generation, rules, instance } = (pointer ?? {}) as IndexPointer
@@ -61,10 +61,14 @@ export async function readPointer(dataDir: string, which: Pointing = 'current'):
 }
 
 /**
- * Written to another file and renamed: a reader finds the whole old pointer or the whole new one, even if several
- * processes write.
+ * Writes another file and renames it, so that a reader finds the whole old pointer or the whole new one, even if
+ * several processes write.
  */
-export async function writePointer(dataDir: string, pointer: IndexPointer, which: Pointing = 'current'): Promise<void> {
+export async function writePointer(
+  dataDir: string,
+  pointer: IndexPointer,
+  which: PointerName = 'current',
+): Promise<void> {
   const path = pointerFile(dataDir, which)
   const written = `${path}.${randomUUID()}`
   try {
@@ -82,7 +86,7 @@ export interface ServedGeneration {
   readonly kept: number | null
 }
 
-/** The pointer search.current, if it names an index of the same store with other rules. */
+/** Returns the pointer search.current if it names an index of the same store with other rules. */
 export async function otherRulesPointer(dataDir: string, origin: IndexOrigin): Promise<IndexPointer | null> {
   const pointer = await readPointer(dataDir)
   if (pointer === null || isOfOrigin(pointer, origin) || !isOfOrigin({ ...pointer, rules: origin.rules }, origin))
@@ -90,7 +94,7 @@ export async function otherRulesPointer(dataDir: string, origin: IndexOrigin): P
   return existsSync(indexPath(dataDir, pointer.generation)) ? pointer : null
 }
 
-/** Finds the generation that `servedGeneration` would return, without creating one; null if there is none. */
+/** Returns the generation that `servedGeneration` would return, without creating one; null if there is none. */
 export async function servedPointer(dataDir: string, origin: IndexOrigin): Promise<IndexPointer | null> {
   const isUpgrade = (await otherRulesPointer(dataDir, origin)) !== null
   const pointer = await readPointer(dataDir, isUpgrade ? 'next' : 'current')
@@ -98,11 +102,11 @@ export async function servedPointer(dataDir: string, origin: IndexOrigin): Promi
 }
 
 /**
- * The generation to serve: a new, empty one if there is none yet or it has another origin.
+ * Returns the generation to serve. Creates an empty one if there is none yet, or if it has another origin.
  *
  * The new one gets a number that no file has, because such a file may have another origin. Files are listed before the
  * pointer is read, and a process writes the pointer before it creates the file. So processes that start at the same
- * time all choose the same number, and the lock of that file admits one of them.
+ * time choose the same number, and the lock of that file admits only one of them.
  */
 export async function servedGeneration(dataDir: string, origin: IndexOrigin): Promise<ServedGeneration> {
   const newest = await newestGeneration(dataDir)
@@ -111,7 +115,7 @@ export async function servedGeneration(dataDir: string, origin: IndexOrigin): Pr
     if (served.instance === undefined) await writePointer(dataDir, { ...served, ...origin })
     return { generation: served.generation, kept: null }
   }
-  // The process that serves the other generation would lose it.
+  // A process that serves the other generation would lose it.
   if (served !== null) refuseOpenIndex(indexPath(dataDir, served.generation))
   const before = await otherRulesPointer(dataDir, origin)
   if (before !== null) return { generation: await nextGeneration(dataDir, origin), kept: before.generation }
@@ -121,23 +125,23 @@ export async function servedGeneration(dataDir: string, origin: IndexOrigin): Pr
   return { generation, kept: null }
 }
 
-/** The generation to build: continues the one with this origin, or creates an empty one with a number as above. */
+/** Returns the generation to build: the one with this origin that was started, or a new, empty one. */
 export async function nextGeneration(dataDir: string, origin: IndexOrigin): Promise<number> {
   const newest = await newestGeneration(dataDir)
-  const begun = await readPointer(dataDir, 'next')
+  const started = await readPointer(dataDir, 'next')
   const served = (await readPointer(dataDir))?.generation ?? 0
-  if (begun !== null && begun.generation > served && isOfOrigin(begun, origin)) return begun.generation
-  const generation = Math.max(newest, served || afterAll()) + 1
+  if (started !== null && started.generation > served && isOfOrigin(started, origin)) return started.generation
+  const generation = Math.max(newest, served || numberFromClock()) + 1
   await writePointer(dataDir, { generation, ...origin }, 'next')
   return generation
 }
 
 /**
- * If no index is served, a server may still have an open one whose files were removed. Its number is not used again:
- * the server would not recognise the new index as newer, and closing the old one would remove files of the new one by
- * name.
+ * A number that is higher than all earlier ones. If no index is served, a server may still have one open whose files
+ * were removed. With its number used again, the server would not recognise the new index as newer, and would remove
+ * files of the new index when it closes the old one.
  */
-const afterAll = (): number => Math.floor(Date.now() / 1000)
+const numberFromClock = (): number => Math.floor(Date.now() / 1000)
 
 /** Makes the built generation the served one. */
 export async function serveNext(dataDir: string, generation: number): Promise<void> {
@@ -149,7 +153,7 @@ export async function serveNext(dataDir: string, generation: number): Promise<vo
   await rename(pointerFile(dataDir, 'next'), pointerFile(dataDir, 'current'))
 }
 
-/** The generation that replaces an earlier version is complete: makes it the served one. */
+/** Makes the generation that replaces an earlier version the served one, when it is complete. */
 export async function servePermanently(dataDir: string, generation: number, origin: IndexOrigin): Promise<void> {
   await writePointer(dataDir, { generation, ...origin })
   if ((await readPointer(dataDir, 'next'))?.generation === generation) {
@@ -157,7 +161,7 @@ export async function servePermanently(dataDir: string, generation: number, orig
   }
 }
 
-/** Removes the pointers first: without them, leftover files are unused. */
+/** Removes the pointers first, so that files that are left over by a crash are unused. */
 export async function removeIndex(dataDir: string): Promise<void> {
   for (const which of ['next', 'current'] as const) await rm(pointerFile(dataDir, which), { force: true })
   await removeGenerations(dataDir, Number.POSITIVE_INFINITY)
@@ -178,10 +182,10 @@ export async function removeUnusedIndex(dataDir: string): Promise<number> {
 
 /** Removes a rebuild that was stopped. Returns false if a process is working on it. */
 export async function removeStoppedRebuild(dataDir: string): Promise<boolean> {
-  const begun = await readPointer(dataDir, 'next')
-  if (begun === null) return true
-  if (isOpenElsewhere(indexPath(dataDir, begun.generation))) return false
-  // Without its pointer it cannot be handed over. A generation that was handed over just now has no pointer, and stays.
+  const started = await readPointer(dataDir, 'next')
+  if (started === null) return true
+  if (isOpenElsewhere(indexPath(dataDir, started.generation))) return false
+  // Without its pointer it cannot become the served one. If it has just become that, it has no such pointer, and stays.
   const claimed = `${pointerFile(dataDir, 'next')}.${randomUUID()}`
   try {
     await rename(pointerFile(dataDir, 'next'), claimed)
@@ -190,7 +194,7 @@ export async function removeStoppedRebuild(dataDir: string): Promise<boolean> {
     throw error
   }
   for (const { name, generation, isFile } of await generationFiles(dataDir)) {
-    if (generation === begun.generation && isFile) await rm(join(dataDir, name), { force: true })
+    if (generation === started.generation && isFile) await rm(join(dataDir, name), { force: true })
   }
   await rm(claimed)
   return true

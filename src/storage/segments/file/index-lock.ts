@@ -5,7 +5,10 @@ import { sqliteErrorKind } from '../../full-disk.ts'
 
 const sqliteBusy = 5
 
-/** Two processes on one file would undo each other's work. The lock ends with the process, however that ends. */
+/**
+ * Locks the index against other processes, because two writers would overwrite each other's work. The operating system
+ * releases the lock when the process ends.
+ */
 export function lockIndex(path: string): DatabaseSync {
   refuseUnwritable(path)
   const db = new DatabaseSync(lockPath(path))
@@ -19,7 +22,7 @@ export function lockIndex(path: string): DatabaseSync {
   }
 }
 
-/** The name identifies the error after it has passed between threads. */
+/** The name identifies the error after it has been sent between threads. */
 class OpenElsewhereError extends Error {
   override readonly name = 'OpenElsewhereError'
 
@@ -28,7 +31,7 @@ class OpenElsewhereError extends Error {
   }
 }
 
-export const saysOpenElsewhere = (error: unknown): boolean =>
+export const isOpenElsewhereError = (error: unknown): boolean =>
   error instanceof Error && error.name === 'OpenElsewhereError'
 
 /** Whether another process, or another part of this one, has the index open. */
@@ -37,7 +40,7 @@ export function isOpenElsewhere(path: string): boolean {
     refuseOpenIndex(path)
     return false
   } catch (error) {
-    if (saysOpenElsewhere(error)) return true
+    if (isOpenElsewhereError(error)) return true
     throw error
   }
 }
@@ -48,8 +51,8 @@ export function refuseOpenIndex(path: string): void {
 }
 
 /**
- * SQLite silently opens a file for reading if it may not write: the lock would exclude nobody, and no batch would be
- * stored.
+ * Throws if this user may not write the files. SQLite would silently open them for reading: the lock would exclude no
+ * other process, and no batch would be stored.
  */
 function refuseUnwritable(path: string): void {
   for (const file of [path, `${path}-wal`, `${path}-shm`, lockPath(path)].filter((one) => existsSync(one))) {
@@ -57,7 +60,7 @@ function refuseUnwritable(path: string): void {
       accessSync(file, constants.W_OK)
     } catch {
       throw new Error(
-        `${basename(file)} in the data folder cannot be written by the user that serves it; another user made it: give it to this one (chown), or run tidemark reindex as this one`,
+        `${basename(file)} in the data folder cannot be written by the user that the server runs as, because another user created it: change its owner (chown), or run tidemark reindex as the server's user`,
       )
     }
   }

@@ -8,7 +8,7 @@ import { adviceOtherThanRestore } from '../../sqlite-advice.ts'
 import type { SegmentRow } from './durable-file.ts'
 import { type IndexOrigin, indexPath, servedPointer } from './index-files.ts'
 
-/** The position of the index in a data folder, read while a server may have it open. */
+/** Returns the position of the index in a data folder. A server may have the index open. */
 export async function readPosition(dataDir: string, origin: IndexOrigin): Promise<number | null> {
   const path = await servedPath(dataDir, origin)
   if (path === null) return null
@@ -21,7 +21,7 @@ export async function readPosition(dataDir: string, origin: IndexOrigin): Promis
   }
 }
 
-/** The position and the size of the index in a data folder, read while a server may have it open. */
+/** Returns the position and the size of the index in a data folder. A server may have the index open. */
 export async function inspectIndex(dataDir: string, origin: IndexOrigin): Promise<InspectedIndex | null> {
   const path = await servedPath(dataDir, origin).catch((error: Error) => {
     const advice = 'let this user read it, or remove it: the index is then rebuilt from the store'
@@ -46,7 +46,8 @@ export async function inspectIndex(dataDir: string, origin: IndexOrigin): Promis
     db.exec('begin')
     return { ...found, position: positionIn(db) ?? 0, chunks: chunksIn(db) }
   } catch {
-    // The file is damaged: the server notices by checksum and rebuilds it, so everything counts as still to be indexed.
+    // The file is damaged. The server will notice that by the checksums and rebuild it, so everything is still to be
+    // indexed.
     return { ...found, position: 0, chunks: 0 }
   } finally {
     db.close()
@@ -76,19 +77,19 @@ export function cannotOpen(path: string, error: unknown): string {
   return `the search index ${basename(path)} in the data folder cannot be opened: ${(error as Error).message}; ${otherwise}if you remove it, it is rebuilt from the store`
 }
 
-/** This process may be root, who can write anything; the server usually runs as the owner of the folder. */
+/** Checks the owners only, because this process may be root, which can write anything. */
 function ownerFindings(dataDir: string, path: string): readonly Finding[] {
   const owner = statSync(dataDir).uid
   const maker = statSync(path).uid
   if (owner === maker) return []
-  const about = `the search index ${basename(path)} belongs to user ${maker}, the data folder to user ${owner}: a server of that user cannot write it`
+  const about = `the search index ${basename(path)} belongs to user ${maker}, but the data folder to user ${owner}: a server that runs as user ${owner} cannot write the index`
   return [{ state: 'warning', about, advice: `chown ${owner} ${JSON.stringify(path)}*` }]
 }
 
-/** The file lists a deleted chunk for as long as a segment contains it. */
+/** The table `death` lists a deleted chunk as long as a segment contains it. */
 function chunksIn(db: DatabaseSync): number {
   const rows = db.prepare('select data from segment').all() as { data: string }[]
-  const held = rows.reduce((sum, { data }) => sum + (JSON.parse(data) as SegmentRow).chunks, 0)
-  const { dead } = db.prepare('select count(*) as dead from death').get() as { dead: number }
-  return held - dead
+  const chunks = rows.reduce((sum, { data }) => sum + (JSON.parse(data) as SegmentRow).chunks, 0)
+  const { deleted } = db.prepare('select count(*) as deleted from death').get() as { deleted: number }
+  return chunks - deleted
 }

@@ -1,9 +1,9 @@
 import type { VersionColumns } from '../../../search/search-index.ts'
 
 /**
- * All filter columns of a chunk except the publication time, as one number. Real content has few combinations of
- * dataset, platform, language, region, content type, status and current-or-not, so a search decides once for each
- * combination and then looks up one byte for each posting.
+ * One combination of all filter columns of a chunk except the publication time. Chunks refer to it by its number. Real
+ * content has few combinations of dataset, platform, language, region, content type, status and current-or-not, so a
+ * search decides once for each combination and then looks up one byte for each posting.
  */
 export interface FilterClass extends Omit<VersionColumns, 'publishedAt'> {
   readonly current: boolean

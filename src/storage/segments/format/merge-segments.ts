@@ -5,8 +5,8 @@ import { bodyTokensAt, titleTokensAt } from './segment-tokens.ts'
 import { columnLayout, VectorColumn } from './vector-column.ts'
 
 export interface MergeSource {
-  readonly image: SegmentData
-  readonly isAlive: (chunk: number) => boolean
+  readonly data: SegmentData
+  readonly isLive: (chunk: number) => boolean
   readonly columns: ReadonlyMap<number, VectorColumn>
 }
 
@@ -17,7 +17,7 @@ export interface MergedColumn {
 }
 
 export interface MergedSegment {
-  readonly image: Uint8Array<ArrayBuffer>
+  readonly data: Uint8Array<ArrayBuffer>
   /** For each source, the new number of each of its chunks, or `removedChunk`. */
   readonly moved: readonly Uint32Array<ArrayBuffer>[]
   readonly columns: readonly MergedColumn[]
@@ -31,51 +31,49 @@ export const removedChunk = 0xffffffff
  */
 export function mergeSegments(sources: readonly MergeSource[], scratch: TermScratch): MergedSegment {
   const documents: { source: number; document: number }[] = []
-  sources.forEach(({ image, isAlive }, source) => {
-    for (let document = 0; document < image.documents; document++) {
+  sources.forEach(({ data, isLive }, source) => {
+    for (let document = 0; document < data.documents; document++) {
       // All chunks of a document are deleted together.
-      if (isAlive(image.documentFirstChunk[document]!)) documents.push({ source, document })
+      if (isLive(data.documentFirstChunk[document]!)) documents.push({ source, document })
     }
   })
-  documents.sort((a, b) =>
-    compareDocumentIds(sources[a.source]!.image, a.document, sources[b.source]!.image, b.document),
-  )
+  documents.sort((a, b) => compareDocumentIds(sources[a.source]!.data, a.document, sources[b.source]!.data, b.document))
   const builder = new SegmentBuilder(scratch)
-  const moved = sources.map(({ image }) => new Uint32Array(image.chunks).fill(removedChunk))
-  for (const { source, document } of documents) addDocument(builder, sources[source]!.image, document, moved[source]!)
-  const image = builder.finish()
-  return { image, moved, columns: mergeColumns(sources, moved, openSegmentData(image).chunks) }
+  const moved = sources.map(({ data }) => new Uint32Array(data.chunks).fill(removedChunk))
+  for (const { source, document } of documents) addDocument(builder, sources[source]!.data, document, moved[source]!)
+  const data = builder.finish()
+  return { data, moved, columns: mergeColumns(sources, moved, openSegmentData(data).chunks) }
 }
 
-function addDocument(builder: SegmentBuilder, image: SegmentData, document: number, moved: Uint32Array): void {
-  const { documentIds, documentIdStart: idStart } = image
+function addDocument(builder: SegmentBuilder, data: SegmentData, document: number, moved: Uint32Array): void {
+  const { documentIds, documentIdStart: idStart } = data
   builder.addDocument(
     documentIds.subarray(idStart[document]!, idStart[document + 1]!),
-    image.documentPublished[document]!,
-    catalogNumbersAt(image, document),
+    data.documentPublished[document]!,
+    catalogNumbersAt(data, document),
   )
   const versions = new Map<number, number>()
-  for (let chunk = image.documentFirstChunk[document]!; chunk < image.documentFirstChunk[document + 1]!; chunk++) {
-    const from = image.chunkVersion[chunk]!
+  for (let chunk = data.documentFirstChunk[document]!; chunk < data.documentFirstChunk[document + 1]!; chunk++) {
+    const from = data.chunkVersion[chunk]!
     let version = versions.get(from)
     if (version === undefined) {
       version = builder.addVersion(
-        image.versionIds.subarray(image.versionIdStart[from]!, image.versionIdStart[from + 1]!),
-        titleTokensAt(image, from),
-        image.titleLength[from]!,
+        data.versionIds.subarray(data.versionIdStart[from]!, data.versionIdStart[from + 1]!),
+        titleTokensAt(data, from),
+        data.titleLength[from]!,
       )
       versions.set(from, version)
     }
     moved[chunk] = builder.chunks
     builder.addChunk({
-      id: image.chunkIds.subarray(image.chunkIdStart[chunk]!, image.chunkIdStart[chunk + 1]!),
+      id: data.chunkIds.subarray(data.chunkIdStart[chunk]!, data.chunkIdStart[chunk + 1]!),
       version,
-      first: image.titleChunk[from] === chunk,
-      classNumber: image.chunkClass[chunk]!,
-      key: image.chunkKey[chunk]!,
-      vectorKey: image.vectorKey[chunk]!,
-      length: image.chunkLength[chunk]! - image.titleLength[from]!,
-      body: bodyTokensAt(image, chunk),
+      first: data.titleChunk[from] === chunk,
+      classNumber: data.chunkClass[chunk]!,
+      key: data.chunkKey[chunk]!,
+      vectorKey: data.vectorKey[chunk]!,
+      length: data.chunkLength[chunk]! - data.titleLength[from]!,
+      body: bodyTokensAt(data, chunk),
     })
   }
 }

@@ -19,7 +19,7 @@ function encoded(words: readonly Word[]): Uint32Array {
 }
 
 /** Each chunk is a document of its own; the title belongs to its chunk. */
-function imageOf(chunks: readonly { title: readonly Word[]; body: readonly Word[] }[]): SegmentData {
+function segmentDataOf(chunks: readonly { title: readonly Word[]; body: readonly Word[] }[]): SegmentData {
   const builder = new SegmentBuilder(new TermScratch())
   chunks.forEach(({ title, body }, i) => {
     const id = Uint8Array.of(i >> 8, i & 255)
@@ -47,17 +47,17 @@ const field = fc.array(fc.tuple(fc.integer({ min: 1, max: 9 }), fc.constantFrom(
   maxLength: 12,
 })
 
-test('a chunk that holds a pair, whatever the steps, is never sifted out', () => {
+test('a chunk that contains two adjacent terms always passes the filter', () => {
   fc.assert(
     fc.property(fc.array(fc.record({ title: field, body: field }), { minLength: 1, maxLength: 70 }), (chunks) => {
-      const image = imageOf(chunks)
+      const data = segmentDataOf(chunks)
       chunks.forEach(({ title, body }, chunk) => {
         for (const [first, second] of [...pairsOf(title), ...pairsOf(body)]) {
           const list = Uint16Array.of(chunk)
-          assert.equal(filterPhrase(image, [[first], [second]], list, 1), 1)
+          assert.equal(filterPhrase(data, [[first], [second]], list, 1), 1)
           assert.equal(
             filterPhrase(
-              image,
+              data,
               [
                 [77, first],
                 [second, 78],
@@ -73,21 +73,21 @@ test('a chunk that holds a pair, whatever the steps, is never sifted out', () =>
   )
 })
 
-test('of the chunks that hold two words apart, most are sifted out', () => {
+test('most chunks that contain two words that are not adjacent are filtered out', () => {
   const chunks = 1000
   let state = 1
   const draw = () => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
     return 10 + (state >>> 16)
   }
-  const image = imageOf(
+  const data = segmentDataOf(
     Array.from({ length: chunks }, () => ({
       title: [],
       body: [[1, 1], ...Array.from({ length: 60 }, (): Word => [draw(), 1]), [2, 1]],
     })),
   )
   const list = Uint16Array.from({ length: chunks }, (_, chunk) => chunk)
-  const left = filterPhrase(image, [[1], [2]], list, chunks)
+  const left = filterPhrase(data, [[1], [2]], list, chunks)
   assert.ok(left < chunks / 8, `${left} of ${chunks} are left`)
   assert.deepEqual(
     list.slice(0, left).toSorted((a, b) => a - b),
@@ -95,8 +95,8 @@ test('of the chunks that hold two words apart, most are sifted out', () => {
   )
 })
 
-test('a segment without words has nothing to sift', () => {
-  const image = imageOf([{ title: [], body: [] }])
-  assert.equal(image.bodyTokens.length, 0)
-  assert.equal(filterPhrase(image, [[1], [2]], Uint16Array.of(0), 1), 0)
+test('in a segment without words nothing passes the filter', () => {
+  const data = segmentDataOf([{ title: [], body: [] }])
+  assert.equal(data.bodyTokens.length, 0)
+  assert.equal(filterPhrase(data, [[1], [2]], Uint16Array.of(0), 1), 0)
 })

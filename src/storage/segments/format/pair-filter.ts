@@ -2,20 +2,20 @@ import type { SegmentData } from './segment-data.ts'
 import { longStep, stepShift, termMask } from './token-stream.ts'
 
 /**
- * Finds the chunks that may contain two terms in a row. Two common words occur in a quarter of all chunks, but in a row
- * only in one of a hundred, and reading the words of a chunk is a cache miss: the filter lets about one chunk in
- * sixteen through.
+ * Finds the chunks that may contain two terms in a row. Two common words may occur in a quarter of all chunks, but in a
+ * row only in one of a hundred, and reading the words of a chunk is a cache miss. The filter lets about one chunk in
+ * sixteen pass.
  *
- * It is a Bloom filter for every chunk, stored transposed: a slice holds one bit of every chunk, a pair of terms hashes
+ * It is a Bloom filter for every chunk, stored transposed: a slice has one bit of every chunk, a pair of terms hashes
  * to `slicesOfPair` slices, and a chunk with the pair has its bit in all of them. So a pair reads a few slices of 8 KB,
- * for any number of chunks. Each pair gets `bitsOfPair` bits: a small segment has few slices and a weak filter, which
- * is all it needs.
+ * for any number of chunks. The number of slices gives each pair of a segment `bitsOfPair` bits: a small segment has
+ * few slices and a weak filter, which is all it needs.
  */
 const bitsOfPair = 6
 const slicesOfPair = 3
 /** 16 bits of a hash choose a slice. */
 const slicesMax = 65_536
-/** Pairs of alternatives; with more of them nearly every chunk would pass. */
+/** The number of pairs of alternatives. With more pairs nearly every chunk would pass. */
 const pairsMax = 16
 
 const wordsOfSlice = (chunks: number): number => (chunks + 31) >>> 5
@@ -75,9 +75,9 @@ export class PairFilterBuilder {
   }
 }
 
-/** Keeps those of the first `count` chunks in the list that may contain the phrase. Returns how many. */
+/** Keeps those of the first `count` chunks in the list that may contain the phrase. Returns the number kept. */
 export function filterPhrase(
-  image: SegmentData,
+  data: SegmentData,
   groups: readonly (readonly number[])[],
   list: Uint16Array,
   count: number,
@@ -86,21 +86,21 @@ export function filterPhrase(
   for (let i = 1; i < groups.length && left > 0; i++) {
     if (groups[i - 1]!.length * groups[i]!.length > pairsMax) continue
     const hashes = groups[i - 1]!.flatMap((first) => groups[i]!.map((second) => mixed(first, second)))
-    left = filterPairs(image, hashes, list, left)
+    left = filterPairs(data, hashes, list, left)
   }
   return left
 }
 
 /**
- * The starts of the slices of all requested pairs. Reused, because allocating it for each segment took longer than most
- * uses.
+ * The starts of the slices of all requested pairs. Reused, because allocating it for each segment takes longer than
+ * most uses.
  */
 const starts = new Uint32Array(pairsMax * slicesOfPair)
 
 /** Keeps the chunks that may contain one of the pairs. */
-function filterPairs(image: SegmentData, hashes: readonly number[], list: Uint16Array, count: number): number {
-  const { pairSlices } = image
-  const words = wordsOfSlice(image.chunks)
+function filterPairs(data: SegmentData, hashes: readonly number[], list: Uint16Array, count: number): number {
+  const { pairSlices } = data
+  const words = wordsOfSlice(data.chunks)
   const slices = pairSlices.length / words
   let end = 0
   for (const hash of hashes) {

@@ -1,40 +1,42 @@
+import { catalogRows } from '../../../document/rows.ts'
+
 /**
- * One immutable segment as one run of bytes, identical in shared memory and in the durable file.
+ * An immutable segment as one sequence of bytes, identical in shared memory and in the durable file.
  *
- * Documents are ordered by id (UTF-8 bytes), and the chunks of a document by theirs. So a lower chunk number means an
- * earlier (document id, chunk id), and ties are broken by comparing two integers. All versions of a document are in one
+ * Documents are ordered by id (UTF-8 bytes), and the chunks of a document by theirs. So a lower chunk number means a
+ * lower (document id, chunk id), and ties are broken by comparing two integers. All versions of a document are in one
  * segment and are deleted together.
  *
  * Layout: 16 bytes of header (magic, format, number of sections, total bytes), then offset and element count of every
  * section (two 32-bit numbers each), then the sections, each aligned to 8 bytes. Little-endian.
  */
 const magic = 0x5445_5331
-/** The format number by the bytes of a token, see `segment-tokens.ts`. */
+/** The format number by the bytes of a token (`segment-tokens.ts`). */
 const formatOf = { 3: 5, 4: 4 } as const
 export type TokenBytes = keyof typeof formatOf
 const headBytes = 16
 
-/** Chunk numbers fit 16 bits: three bytes a posting instead of five. */
+/** Chunk numbers fit 16 bits, so that a posting takes three bytes instead of five. */
 export const segmentChunksMax = 65_536
 
-/** `text` is UTF-8; as a Buffer it is decoded in place, which is faster than a TextDecoder. */
+/** `text` is UTF-8. It is opened as a Buffer, which decodes in place and faster than a TextDecoder. */
 const elementBytes = { u8: 1, u16: 2, u32: 4, f64: 8, text: 1 } as const
 
 const sections = {
   chunkDocument: 'u16',
   chunkVersion: 'u16',
-  /** The number of the combination of filter columns, see `filter-classes.ts`. */
+  /** The number of the filter class (`filter-classes.ts`). */
   chunkClass: 'u32',
   /** Positions of title and body together. */
   chunkLength: 'u32',
   /**
-   * Class << 16 | length: everything that a walk over postings needs of a chunk, in one array instead of two. Empty if
-   * a value does not fit 16 bits; such a segment is walked without the kernel.
+   * Class << 16 | length: everything that scoring a posting needs of its chunk, in one array instead of two. Empty if a
+   * value does not fit 16 bits; such a segment is searched without the kernel.
    */
   chunkWord: 'u32',
-  /** Identifies this chunk in this segment for ever; a chunk that is rewritten gets a new key. */
+  /** Identifies the chunk through all merges. A chunk that is rewritten by a batch gets a new key. */
   chunkKey: 'u32',
-  /** Identifies the chunk's vectors in the durable file; a chunk that is rewritten with other columns keeps it. */
+  /** Identifies the chunk's vectors in the durable file. A chunk that is rewritten with other columns keeps it. */
   vectorKey: 'u32',
   bodyStart: 'u32',
   chunkIdStart: 'u32',
@@ -43,24 +45,13 @@ const sections = {
   versionIds: 'text',
   titleStart: 'u32',
   titleLength: 'u32',
-  /** By version: the first chunk of its text, which stands for the title if the body may not be searched. */
+  /** By version: the first chunk of its text. It alone counts if only the title may be searched. */
   titleChunk: 'u16',
   documentIdStart: 'u32',
   documentIds: 'text',
   documentFirstChunk: 'u32',
   /** Milliseconds since 1970; NaN if the document has none. */
   documentPublished: 'f64',
-  /** NaN if the document has none. */
-  documentScore: 'f64',
-  /** Values as their numbers in the dictionary; 0 for none. */
-  documentAuthor: 'u32',
-  /** The start of each document's values, one more entry than documents; the values are concatenated. */
-  topicStart: 'u32',
-  topics: 'u32',
-  tagStart: 'u32',
-  tags: 'u32',
-  classificationStart: 'u32',
-  classifications: 'u32',
   /** Terms of the segment, ascending by number. */
   term: 'u32',
   postingStart: 'u32',
@@ -79,6 +70,24 @@ const sections = {
 export type SectionName = keyof typeof sections
 const sectionNames = Object.keys(sections) as SectionName[]
 
+/** The sections of the catalog columns, which follow the others in the order of the table of fields. */
+const catalogSections = catalogRows.flatMap(({ property, kind }) => {
+  const values = { name: property, property, part: 'values', element: kind === 'integer' ? 'f64' : 'u32' } as const
+  return kind === 'texts'
+    ? [{ name: `starts of ${property}`, property, part: 'starts', element: 'u32' } as const, values]
+    : [values]
+})
+const sectionList = [...sectionNames.map((name) => ({ name, element: sections[name] })), ...catalogSections]
+
+/**
+ * A catalog column of all documents. Texts are their numbers in the dictionary, 0 for none; a missing number is NaN.
+ */
+export interface CatalogColumn {
+  /** Lists only: the start of each document's values, one more entry than documents. The values are concatenated. */
+  readonly starts: Uint32Array<ArrayBufferLike> | null
+  readonly values: Uint32Array<ArrayBufferLike> | Float64Array<ArrayBufferLike>
+}
+
 interface ElementArrays {
   /** As bytes of any width. */
   token: Uint8Array<ArrayBufferLike>
@@ -92,6 +101,7 @@ interface ElementArrays {
 export type SegmentSections = { readonly [Name in SectionName]: ElementArrays[(typeof sections)[Name]] }
 
 export interface SegmentData extends SegmentSections {
+  readonly catalog: Readonly<Record<string, CatalogColumn>>
   readonly bytes: number
   readonly tokenBytes: TokenBytes
   readonly chunks: number
@@ -113,47 +123,54 @@ type SegmentParts = {
   readonly [Name in SectionName]: (typeof sections)[Name] extends 'text'
     ? Uint8Array<ArrayBufferLike>
     : ElementArrays[(typeof sections)[Name]]
-}
+} & Pick<SegmentData, 'catalog'>
 
 export function writeSegmentData(parts: SegmentParts & Pick<SegmentData, 'tokenBytes'>): Uint8Array<ArrayBuffer> {
-  const directoryBytes = sectionNames.length * 8
+  const contents = [
+    ...sectionNames.map((name) => parts[name]),
+    ...catalogSections.map(({ property, part }) => parts.catalog[property]![part]!),
+  ]
+  const directoryBytes = sectionList.length * 8
   let total = alignedTo8(headBytes + directoryBytes)
-  for (const name of sectionNames) total += alignedTo8(parts[name].byteLength)
-  const image = new Uint8Array(total)
-  const head = new Uint32Array(image.buffer, 0, (headBytes + directoryBytes) / 4)
-  head.set([magic, formatOf[parts.tokenBytes], sectionNames.length, total])
+  for (const content of contents) total += alignedTo8(content.byteLength)
+  const data = new Uint8Array(total)
+  const head = new Uint32Array(data.buffer, 0, (headBytes + directoryBytes) / 4)
+  head.set([magic, formatOf[parts.tokenBytes], sectionList.length, total])
   let at = alignedTo8(headBytes + directoryBytes)
-  sectionNames.forEach((name, i) => {
-    const part = parts[name]
+  contents.forEach((content, i) => {
     head[4 + i * 2] = at
-    head[5 + i * 2] = part.byteLength / bytesOfElement(sections[name], parts.tokenBytes)
-    image.set(new Uint8Array(part.buffer, part.byteOffset, part.byteLength), at)
-    at += alignedTo8(part.byteLength)
+    head[5 + i * 2] = content.byteLength / bytesOfElement(sectionList[i]!.element, parts.tokenBytes)
+    data.set(new Uint8Array(content.buffer, content.byteOffset, content.byteLength), at)
+    at += alignedTo8(content.byteLength)
   })
-  return image
+  return data
 }
 
 /**
- * Opens views without copying. Throws if the bytes are not segment data of this format, which the caller treats as
+ * Opens views without copying. Throws if the bytes are not segment data of this format. The caller treats that as
  * damage.
  */
 export function openSegmentData(bytes: Uint8Array<ArrayBufferLike>): SegmentData {
-  const head = new Uint32Array(bytes.buffer, bytes.byteOffset, 4 + sectionNames.length * 2)
+  const head = new Uint32Array(bytes.buffer, bytes.byteOffset, 4 + sectionList.length * 2)
   const tokenBytes = ([3, 4] as const).find((width) => formatOf[width] === head[1])
-  const isWhole = head[0] === magic && head[2] === sectionNames.length && head[3] === bytes.length
+  const isWhole = head[0] === magic && head[2] === sectionList.length && head[3] === bytes.length
   if (tokenBytes === undefined || !isWhole) throw new Error('not segment data of this format')
-  const parts: Partial<Record<SectionName, ElementArrays[keyof ElementArrays]>> = {}
-  sectionNames.forEach((name, i) => {
+  const parts: Record<string, ElementArrays[keyof ElementArrays]> = {}
+  sectionList.forEach(({ name, element }, i) => {
     const offset = head[4 + i * 2]!
     const length = head[5 + i * 2]!
-    const element = sections[name]
     const sectionBytes = length * bytesOfElement(element, tokenBytes)
-    if (offset + sectionBytes > bytes.length) throw new Error(`section ${name} leaves its segment`)
+    if (offset + sectionBytes > bytes.length) throw new Error(`section ${name} extends beyond its segment`)
     parts[name] = viewOf(element, bytes, offset, element === 'token' ? sectionBytes : length)
   })
-  const opened = parts as SegmentSections
+  const opened = parts as unknown as SegmentSections
+  const catalog: Record<string, { starts: CatalogColumn['starts']; values?: CatalogColumn['values'] }> = {}
+  for (const { name, property, part } of catalogSections) {
+    catalog[property] = { starts: null, ...catalog[property], [part]: parts[name] }
+  }
   return {
     ...opened,
+    catalog: catalog as SegmentData['catalog'],
     bytes: bytes.length,
     tokenBytes,
     chunks: opened.chunkClass.length,
@@ -180,10 +197,8 @@ function viewOf(element: keyof ElementArrays, bytes: Uint8Array<ArrayBufferLike>
   }
 }
 
-/** Bytes by purpose, for an operator. */
-export function bytesByPurpose(
-  image: SegmentData,
-): Record<'postings' | 'tokens' | 'pairs' | 'ids' | 'columns', number> {
+/** The bytes of the segment by purpose, for health. */
+export function bytesByPurpose(data: SegmentData): Record<'postings' | 'tokens' | 'pairs' | 'ids' | 'columns', number> {
   const postings: readonly SectionName[] = [
     'term',
     'postingStart',
@@ -201,21 +216,20 @@ export function bytesByPurpose(
     'documentIds',
     'documentIdStart',
   ]
-  const sum = (names: readonly SectionName[]) => names.reduce((bytes, name) => bytes + image[name].byteLength, 0)
+  const sum = (names: readonly SectionName[]) => names.reduce((bytes, name) => bytes + data[name].byteLength, 0)
   const known = { postings: sum(postings), tokens: sum(tokens), pairs: sum(['pairSlices']), ids: sum(ids) }
-  return { ...known, columns: image.bytes - known.postings - known.tokens - known.pairs - known.ids }
+  return { ...known, columns: data.bytes - known.postings - known.tokens - known.pairs - known.ids }
 }
 
 function textAt(bytes: Buffer<ArrayBufferLike>, starts: Uint32Array<ArrayBufferLike>, at: number): string {
   return bytes.toString('utf8', starts[at]!, starts[at + 1]!)
 }
 
-export const documentIdAt = (image: SegmentData, document: number): string =>
-  textAt(image.documentIds, image.documentIdStart, document)
-export const versionIdAt = (image: SegmentData, version: number): string =>
-  textAt(image.versionIds, image.versionIdStart, version)
-export const chunkIdAt = (image: SegmentData, chunk: number): string =>
-  textAt(image.chunkIds, image.chunkIdStart, chunk)
+export const documentIdAt = (data: SegmentData, document: number): string =>
+  textAt(data.documentIds, data.documentIdStart, document)
+export const versionIdAt = (data: SegmentData, version: number): string =>
+  textAt(data.versionIds, data.versionIdStart, version)
+export const chunkIdAt = (data: SegmentData, chunk: number): string => textAt(data.chunkIds, data.chunkIdStart, chunk)
 
 export function compareBytes(
   a: Uint8Array<ArrayBufferLike>,
@@ -244,14 +258,14 @@ export function compareDocumentIds(a: SegmentData, documentA: number, b: Segment
   )
 }
 
-/** The first document of the segment whose id is not below `id`. */
-export function lowerBoundDocument(image: SegmentData, id: Uint8Array): number {
-  const { documentIds: ids, documentIdStart: starts } = image
-  const shared = sharedPrefix(image)
+/** Returns the first document of the segment whose id is not below `id`. */
+export function lowerBoundDocument(data: SegmentData, id: Uint8Array): number {
+  const { documentIds: ids, documentIdStart: starts } = data
+  const shared = sharedPrefix(data)
   const order = compareBytes(ids, 0, shared, id, 0, Math.min(shared, id.length))
-  if (order !== 0) return order < 0 ? image.documents : 0
+  if (order !== 0) return order < 0 ? data.documents : 0
   let low = 0
-  let high = image.documents
+  let high = data.documents
   while (low < high) {
     const middle = (low + high) >>> 1
     if (compareBytes(ids, starts[middle]! + shared, starts[middle + 1]!, id, shared, id.length) < 0) low = middle + 1
@@ -264,21 +278,21 @@ export function lowerBoundDocument(image: SegmentData, id: Uint8Array): number {
 function sharedPrefix({ documentIds: ids, documentIdStart: starts, documents }: SegmentData): number {
   if (documents === 0) return 0
   const last = starts[documents - 1]!
-  const most = Math.min(starts[1]!, starts[documents]! - last)
+  const sharedMax = Math.min(starts[1]!, starts[documents]! - last)
   let shared = 0
-  while (shared < most && ids[shared] === ids[last + shared]) shared++
+  while (shared < sharedMax && ids[shared] === ids[last + shared]) shared++
   return shared
 }
 
-/** | -1 if the segment does not hold the document. */
-export function findDocument(image: SegmentData, id: Uint8Array): number {
-  const at = lowerBoundDocument(image, id)
-  if (at === image.documents) return -1
-  const { documentIds: ids, documentIdStart: starts } = image
+/** Returns -1 if the segment does not contain the document. */
+export function findDocument(data: SegmentData, id: Uint8Array): number {
+  const at = lowerBoundDocument(data, id)
+  if (at === data.documents) return -1
+  const { documentIds: ids, documentIdStart: starts } = data
   return compareBytes(ids, starts[at]!, starts[at + 1]!, id, 0, id.length) === 0 ? at : -1
 }
 
-/** The position of the term in the segment's list, -1 if it is not there. */
+/** Returns the position of the term in the segment's list, -1 if it is not there. */
 export function findTerm({ term: terms }: SegmentData, term: number): number {
   let low = 0
   let high = terms.length - 1
@@ -295,12 +309,12 @@ export function findTerm({ term: terms }: SegmentData, term: number): number {
 }
 
 /** The range of a term's postings. */
-export function postingRangeOf(image: SegmentData, term: number): [from: number, end: number] {
-  const found = findTerm(image, term)
-  return found < 0 ? [0, 0] : [image.postingStart[found]!, image.postingStart[found + 1]!]
+export function postingRangeOf(data: SegmentData, term: number): [from: number, end: number] {
+  const found = findTerm(data, term)
+  return found < 0 ? [0, 0] : [data.postingStart[found]!, data.postingStart[found + 1]!]
 }
 
-/** The position of the first of the ascending numbers in a range that is not below `number`; the end if all are. */
+/** Returns the position of the first number in an ascending range that is not below `number`; the end if all are. */
 export function lowerBound(list: Uint16Array<ArrayBufferLike>, number: number, from: number, end: number): number {
   let low = from
   let high = end
@@ -313,17 +327,17 @@ export function lowerBound(list: Uint16Array<ArrayBufferLike>, number: number, f
 }
 
 /** The fields that a posting covers: 1 title, 2 body. */
-export function fieldsAt(image: SegmentData, posting: number): number {
-  const code = image.postingFrequency[posting]!
-  const frequency = code === exceptionCode ? frequencyAt(image, posting) : ((code >>> 6) << 16) | (code & 63)
+export function fieldsAt(data: SegmentData, posting: number): number {
+  const code = data.postingFrequency[posting]!
+  const frequency = code === exceptionCode ? frequencyAt(data, posting) : ((code >>> 6) << 16) | (code & 63)
   return (frequency > 0xffff ? 1 : 0) | ((frequency & 0xffff) > 0 ? 2 : 0)
 }
 
 /** The frequencies of a posting, title << 16 | body. */
-export function frequencyAt(image: SegmentData, posting: number): number {
-  const code = image.postingFrequency[posting]!
+export function frequencyAt(data: SegmentData, posting: number): number {
+  const code = data.postingFrequency[posting]!
   if (code !== exceptionCode) return ((code >>> 6) << 16) | (code & 63)
-  const list = image.exceptionPosting
+  const list = data.exceptionPosting
   let low = 0
   let high = list.length - 1
   while (low < high) {
@@ -331,7 +345,7 @@ export function frequencyAt(image: SegmentData, posting: number): number {
     if (list[middle]! < posting) low = middle + 1
     else high = middle
   }
-  return image.exceptionFrequency[low]!
+  return data.exceptionFrequency[low]!
 }
 
 export const exceptionCode = 255

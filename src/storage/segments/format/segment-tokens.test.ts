@@ -29,7 +29,7 @@ const chunksOf = (field: fc.Arbitrary<Field>) =>
 const encoded = ({ terms, positions }: Field): Uint32Array => encodeTokens(terms, positions, (term) => term)
 
 /** Each chunk is a document of its own. */
-function imageOf(chunks: readonly { title: Field; body: Field }[], scratch: TermScratch): SegmentData {
+function segmentDataOf(chunks: readonly { title: Field; body: Field }[], scratch: TermScratch): SegmentData {
   const builder = new SegmentBuilder(scratch)
   chunks.forEach(({ title, body }, i) => {
     const id = Uint8Array.of(i)
@@ -48,18 +48,18 @@ const tokensIn = ({ terms, positions }: Field) =>
 const scratch = new TermScratch()
 
 for (const [name, steps] of Object.entries({ near, 'near and far': fc.oneof(near, far) })) {
-  test(`what words a segment is given it tells again, with steps ${name}, and so does what it is merged into`, () => {
+  test(`a segment returns the words that it was built from, with steps ${name}, and so does a merged one`, () => {
     fc.assert(
       fc.property(chunksOf(fieldOf(steps)), (chunks) => {
-        const built = imageOf(chunks, scratch)
-        const source = { image: built, isAlive: () => true, columns: new Map() }
-        for (const image of [built, openSegmentData(mergeSegments([source], scratch).image)]) {
+        const built = segmentDataOf(chunks, scratch)
+        const source = { data: built, isLive: () => true, columns: new Map() }
+        for (const data of [built, openSegmentData(mergeSegments([source], scratch).data)]) {
           chunks.forEach(({ title, body }, i) => {
-            assert.deepEqual([...titleTokensAt(image, i)], [...encoded(title)])
-            assert.deepEqual([...bodyTokensAt(image, i)], [...encoded(body)])
+            assert.deepEqual([...titleTokensAt(data, i)], [...encoded(title)])
+            assert.deepEqual([...bodyTokensAt(data, i)], [...encoded(body)])
           })
           const seen: number[][] = []
-          eachToken(image, (term, step) => seen.push([term, step]))
+          eachToken(data, (term, step) => seen.push([term, step]))
           assert.deepEqual(seen, [
             ...chunks.flatMap(({ title }) => tokensIn(title)),
             ...chunks.flatMap(({ body }) => tokensIn(body)),
@@ -67,24 +67,24 @@ for (const [name, steps] of Object.entries({ near, 'near and far': fc.oneof(near
           const isFar = [...chunks.map(({ title }) => title), ...chunks.map(({ body }) => body)].some(({ positions }) =>
             positions.some((position, i) => position - (positions[i - 1] ?? -1) >= 2 ** 21),
           )
-          assert.equal(image.tokenBytes, isFar ? 4 : 3)
+          assert.equal(data.tokenBytes, isFar ? 4 : 3)
         }
       }),
     )
   })
 }
 
-test('more terms than 21 bits can number take four bytes a word', () => {
+test('a segment with more terms than 21 bits can number takes four bytes a word', () => {
   const tokens = Uint32Array.of((1 << 29) | 5)
-  const places = new Uint32Array(6)
+  const listPositions = new Uint32Array(6)
   assert.deepEqual(
-    [2 ** 21, 2 ** 21 + 1].map((terms) => storeTokens(tokens, tokens, places, terms).tokenBytes),
+    [2 ** 21, 2 ** 21 + 1].map((terms) => storeTokens(tokens, tokens, listPositions, terms).tokenBytes),
     [3, 4],
   )
 })
 
-test('a segment with four bytes a word is what the format before this one was, and is told from others', () => {
-  const image = (position: number): Uint8Array<ArrayBuffer> => {
+test('a segment with four bytes a word has the previous format number, and unknown format numbers are refused', () => {
+  const data = (position: number): Uint8Array<ArrayBuffer> => {
     const builder = new SegmentBuilder(scratch)
     const id = Uint8Array.of(1)
     builder.addDocument(id, Number.NaN, noCatalog)
@@ -94,9 +94,9 @@ test('a segment with four bytes a word is what the format before this one was, a
     return builder.finish()
   }
   const formatOf = (bytes: Uint8Array<ArrayBuffer>) => new Uint32Array(bytes.buffer)[1]
-  assert.deepEqual([image(0), image(2 ** 21)].map(formatOf), [5, 4])
+  assert.deepEqual([data(0), data(2 ** 21)].map(formatOf), [5, 4])
   for (const format of [3, 6]) {
-    const other = image(0)
+    const other = data(0)
     new Uint32Array(other.buffer)[1] = format
     assert.throws(() => openSegmentData(other), /not segment data of this format/)
   }

@@ -2,8 +2,8 @@ import { findTerm, type SegmentData, type TokenBytes } from './segment-data.ts'
 import { longStep, stepShift, termMask } from './token-stream.ts'
 
 /**
- * The words of titles and bodies as a segment stores them. Each takes three bytes: three bits of step, and 21 bits for
- * the position of the term in the segment's own list, which stays short for a dictionary of any size. A segment with a
+ * The words of titles and bodies as a segment stores them. Each takes three bytes: 3 bits of step, and 21 bits for the
+ * position of the term in the segment's own list, which stays short for a dictionary of any size. A segment with a
  * larger position or a long step stores the 32-bit words of `token-stream.ts` unchanged, as every segment did before
  * format 5.
  */
@@ -21,11 +21,11 @@ export interface StoredTokens {
   readonly titleTokens: Bytes
 }
 
-/** `places` has the list position of each term that occurs in the two fields; `terms` is the number of these terms. */
-export function storeTokens(body: Words, title: Words, places: Words, terms: number): StoredTokens {
+/** `listPositions` has the position in the segment's list of each term of the two fields; `terms` is their number. */
+export function storeTokens(body: Words, title: Words, listPositions: Words, terms: number): StoredTokens {
   if (terms <= narrowMask + 1) {
-    const bodyTokens = pack(body, places)
-    const titleTokens = pack(title, places)
+    const bodyTokens = pack(body, listPositions)
+    const titleTokens = pack(title, listPositions)
     if (bodyTokens !== null && titleTokens !== null) return { tokenBytes: narrowBytes, bodyTokens, titleTokens }
   }
   return { tokenBytes: wideBytes, bodyTokens: bytesOf(body), titleTokens: bytesOf(title) }
@@ -33,8 +33,8 @@ export function storeTokens(body: Words, title: Words, places: Words, terms: num
 
 const bytesOf = (words: Words): Bytes => new Uint8Array(words.buffer, words.byteOffset, words.byteLength)
 
-/** Null if a long step does not fit. */
-function pack(tokens: Words, places: Words): Bytes | null {
+/** Returns null if a long step does not fit. */
+function pack(tokens: Words, listPositions: Words): Bytes | null {
   const packed = new Uint8Array(tokens.length * narrowBytes)
   const put = (i: number, word: number) => {
     packed[i * narrowBytes] = word
@@ -43,7 +43,7 @@ function pack(tokens: Words, places: Words): Bytes | null {
   }
   for (let i = 0; i < tokens.length; i++) {
     const step = tokens[i]! >>> stepShift
-    put(i, (step << narrowShift) | places[tokens[i]! & termMask]!)
+    put(i, (step << narrowShift) | listPositions[tokens[i]! & termMask]!)
     if (step !== longStep) continue
     const length = tokens[++i]!
     if (length > narrowMask) return null
@@ -58,13 +58,13 @@ function wordAt(packed: Bytes, i: number): number {
 }
 
 /** The words of a body, in the form of `token-stream.ts`. */
-export function bodyTokensAt(image: SegmentData, chunk: number): Words {
-  return tokensBetween(image, image.bodyTokens, image.bodyStart[chunk]!, image.bodyStart[chunk + 1]!)
+export function bodyTokensAt(data: SegmentData, chunk: number): Words {
+  return tokensBetween(data, data.bodyTokens, data.bodyStart[chunk]!, data.bodyStart[chunk + 1]!)
 }
 
 /** The words of a version's title, in the same form. */
-export function titleTokensAt(image: SegmentData, version: number): Words {
-  return tokensBetween(image, image.titleTokens, image.titleStart[version]!, image.titleStart[version + 1]!)
+export function titleTokensAt(data: SegmentData, version: number): Words {
+  return tokensBetween(data, data.titleTokens, data.titleStart[version]!, data.titleStart[version + 1]!)
 }
 
 function tokensBetween({ tokenBytes, term }: SegmentData, stored: Bytes, from: number, to: number): Words {
@@ -80,25 +80,26 @@ function tokensBetween({ tokenBytes, term }: SegmentData, stored: Bytes, from: n
 }
 
 /**
- * The term as a kernel finds it in the words of the segment, with the step in the upper three of 32 bits; -1 if it does
- * not occur.
+ * Returns the term in the form of the segment's words, as a kernel compares it: with the step in the upper three of 32
+ * bits. Returns -1 if the term does not occur.
  */
-export function tokenNumber(image: SegmentData, term: number): number {
-  if (image.tokenBytes === wideBytes) return term
-  const place = findTerm(image, term)
-  return place < 0 ? -1 : place << (stepShift - narrowShift)
+export function tokenNumber(data: SegmentData, term: number): number {
+  if (data.tokenBytes === wideBytes) return term
+  const position = findTerm(data, term)
+  return position < 0 ? -1 : position << (stepShift - narrowShift)
 }
 
 /**
- * Visits every term of the titles and bodies with its step, without copying: a million chunks have some fifty million.
+ * Visits every term of the titles and bodies with its step. Copies nothing, because a million chunks have some fifty
+ * million terms.
  */
-export function eachToken(image: SegmentData, see: (term: number, step: number) => void): void {
-  for (const stored of [image.titleTokens, image.bodyTokens]) {
-    if (image.tokenBytes === wideBytes) {
+export function eachToken(data: SegmentData, visit: (term: number, step: number) => void): void {
+  for (const stored of [data.titleTokens, data.bodyTokens]) {
+    if (data.tokenBytes === wideBytes) {
       const tokens = new Uint32Array(stored.buffer, stored.byteOffset, stored.length / wideBytes)
       for (let i = 0; i < tokens.length; i++) {
         const step = tokens[i]! >>> stepShift
-        see(tokens[i]! & termMask, step)
+        visit(tokens[i]! & termMask, step)
         if (step === longStep) i++
       }
     } else {
@@ -106,7 +107,7 @@ export function eachToken(image: SegmentData, see: (term: number, step: number) 
       for (let i = 0; i < count; i++) {
         const word = wordAt(stored, i)
         const step = word >>> narrowShift
-        see(image.term[word & narrowMask]!, step)
+        visit(data.term[word & narrowMask]!, step)
         if (step === longStep) i++
       }
     }

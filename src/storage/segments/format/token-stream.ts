@@ -1,26 +1,26 @@
 import type { AnalysedField } from '../../../text/types.ts'
 
 /**
- * A field as one array of 32-bit words, the form of all segments: three bits of step from the previous position, and 29
- * bits of term number. A step of 7 or more is stored as 7, and the next word is the step itself. Positions start at -1,
- * so a plain text without gaps has only steps of 1, and terms that share a position have steps of 0. Long steps stay
- * below 2^29, so the word after a step of 7 is recognised by the word before it.
+ * Encodes a field as an array of 32-bit words: 3 bits for the step from the previous position, and 29 bits for the term
+ * number. A step of 7 or more is stored as 7, and the next word is the step itself. Positions start at -1, so a text
+ * without gaps has only steps of 1, and terms that share a position have steps of 0. A long step stays below 2^29, so
+ * that its word does not look as if another long step followed.
  */
 export const stepShift = 29
 export const longStep = 7
 export const termMask = 2 ** stepShift - 1
 
-/** The word of a long step must not look like a word that such a step follows. */
+/** The upper bits of the word of a long step are 0. */
 const stepMax = 2 ** stepShift - 1
 
-/** Indexed terms of one field; later terms are not searchable. Frequencies fit 16 bits this way. */
+/** The number of terms of a field that are indexed, so that frequencies fit 16 bits. Later terms are not searchable. */
 const fieldTermsMax = 65_535
 
 export function encodeField(field: AnalysedField, termNumber: (term: string) => number): Uint32Array {
   return encodeTokens(field.terms, field.positions, termNumber)
 }
 
-/** For terms in any other form. */
+/** Encodes terms in any form for which there is a number. */
 export function encodeTokens<Term>(
   terms: ArrayLike<Term>,
   positions: ArrayLike<number>,

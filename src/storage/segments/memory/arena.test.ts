@@ -38,7 +38,7 @@ test('a block larger than a memory gets one of its own', () => {
   assert.ok(arena.memories[block.arena]!.buffer.byteLength >= 1_000_000)
 })
 
-test('a block that fills a memory leaves room for what is loaded at its last byte', () => {
+test('a 16-byte load at the last byte of a block that fills a memory stays inside the memory', () => {
   const arena = new Arena(65_536)
   const block = arena.allocate(65_536)
   assert.ok(arena.memories[block.arena]!.buffer.byteLength >= block.offset + block.bytes + 16)

@@ -1,11 +1,12 @@
 /**
- * Shared memory that is released explicitly.
+ * Allocates blocks of shared memory that are freed explicitly (first fit).
  *
- * V8 does not collect a SharedArrayBuffer when memory runs short. So segments live in a few large shared blocks. Only
- * the writer allocates and frees, and it frees a block when no reader can still be using it (`control.ts`, pins).
+ * V8 does not collect a SharedArrayBuffer when memory runs short. So segments are in blocks of a few large shared
+ * memories. Only the writer allocates and frees, and it frees a block when no reader can still be using it (pins, see
+ * `control.ts`).
  *
- * The blocks are WebAssembly memories, so that the vector kernel reads them in place. Pages that were never touched
- * take no physical memory. Freed pages stay resident until the next allocation, which takes the lowest fit.
+ * The memories are WebAssembly memories, so that the kernels read them in place. Pages that were never touched take no
+ * physical memory. Freed pages stay resident and are used for the next block that fits.
  */
 export interface Block {
   readonly arena: number
@@ -24,7 +25,7 @@ interface Gap {
   bytes: number
 }
 
-/** An arena in the form in which it passes between threads. */
+/** An arena as it is sent between threads. */
 export interface ArenaParts {
   readonly memories: readonly WebAssembly.Memory[]
   readonly gaps: readonly Gap[][]

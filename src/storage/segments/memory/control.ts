@@ -4,13 +4,13 @@
  *
  * Rules
  *
- * - There is one writer. It sends a new list to the readers first, then publishes (a seqlock): sequence odd, change,
- *   sequence even. A reader takes its snapshot between two equal even sequence numbers, so generation, list and term
- *   numbers are consistent.
+ * - There is one writer. It sends a new list to the readers first, and then publishes it under a seqlock: it makes the
+ *   sequence number odd, makes its changes, and makes the number even again. A reader takes its snapshot between two
+ *   equal even numbers, so that generation, list and term numbers are consistent.
  * - A chunk is deleted for a search if its deletion has a generation at or below that of the search's snapshot. A
  *   deletion that is published during a search has a higher generation: the search sees the index as of its start.
  * - A reader pins the list version that it uses. Memory that left the list at version v is free when every pin is at
- *   least v. An idle reader pins nothing, and the pin of a reader that has ended is removed for it.
+ *   least v. An idle reader pins nothing, and the pin of a reader thread that has ended is removed.
  */
 const sequenceAt = 0
 const versionAt = 1
@@ -21,7 +21,7 @@ const pinsMax = 240
 const unpinned = 0x7fffffff
 
 export interface Snapshot {
-  /** Different from that of every other state. */
+  /** The sequence number, which differs from that of every other state. */
   state: number
   version: number
   generation: number
@@ -51,12 +51,12 @@ export class Control {
     return Atomics.load(this.#words, versionAt)
   }
 
-  /** For the whole index, approximately current. */
+  /** The number of chunks of the whole index, approximately current. */
   get chunks(): number {
     return Atomics.load(this.#words, chunksAt) >>> 0
   }
 
-  /** `change` marks deletions with the generation that it is given; it must be short. */
+  /** Runs `change`, which marks deletions with the given generation and must be short, and publishes the list. */
   publish(publication: Publication, change: (generation: number) => void): void {
     const generation = this.generation + 1
     Atomics.add(this.#words, sequenceAt, 1)
@@ -73,8 +73,8 @@ export class Control {
   }
 
   /**
-   * Runs `read` (for term numbers) until the state did not change meanwhile. The reader is then pinned to the
-   * snapshot's list.
+   * Takes a snapshot and pins the reader to its list. Runs `read`, which looks up term numbers, again until the state
+   * has not changed meanwhile.
    */
   snapshot(reader: number, read: () => void): Snapshot {
     for (;;) {

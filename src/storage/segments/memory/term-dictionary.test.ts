@@ -26,7 +26,7 @@ test('terms keep their numbers, in this thread, in another, and after packing', 
   )
 })
 
-test('a pack that is cut short or too long is refused', () => {
+test('a truncated or too long pack is refused', () => {
   const dictionary = new TermDictionary()
   dictionary.add('one')
   dictionary.add('two')

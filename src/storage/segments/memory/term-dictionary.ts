@@ -6,10 +6,10 @@ import { blockTerms, otherRole, TermShapes, termsMax, writtenRole } from './term
 /**
  * Maps terms, and values of columns, to numbers, and counts the postings of a term in all segments together.
  *
- * One writer adds; any thread looks up without a lock, because an entry is complete before its bucket points to it.
- * Numbers are given in order and never reused. The text of an unused term stays until a purge overwrites it.
+ * One writer adds terms. Any thread looks them up without a lock, because an entry is complete before its bucket points
+ * to it. Numbers are given in order and never reused. The text of an unused term stays until a purge overwrites it.
  *
- * The arrays are reserved at their maximal size; unused pages take no memory. A hash chain has `terms / 2^20` entries
+ * The arrays are reserved at their maximum size; unused pages take no memory. A hash chain has `terms / 2^20` entries
  * on average.
  */
 const textBytesMax = 2 ** 30
@@ -37,8 +37,8 @@ const blocksAt = 2
 export class TermDictionary {
   readonly buffers: DictionaryBuffers
   /**
-   * By term number, approximately current, with chunks that are deleted or not visible: an estimate of the work of a
-   * search for the term. No score depends on it.
+   * By term number, approximately current, including chunks that are deleted or not visible: an estimate of the work of
+   * a search for the term. No score depends on it.
    */
   readonly postings: Uint32Array<SharedArrayBuffer>
   readonly shapes: TermShapes
@@ -50,7 +50,7 @@ export class TermDictionary {
   readonly #counts: Int32Array<SharedArrayBuffer>
   readonly #encoder = new TextEncoder()
   #scratch = new Uint8Array(1024)
-  /** Known to the writer only. 0 is not a term, so that 0 marks an empty bucket. */
+  /** Used by the writer only. 0 is not a term, so that 0 marks an empty bucket. */
   #size = 1
   #full = false
 
@@ -83,7 +83,7 @@ export class TermDictionary {
     return Atomics.load(this.#counts, blocksAt)
   }
 
-  /** Changes when numbers are assigned anew: results of earlier lookups are then invalid. */
+  /** Changes when terms are cleared or forgotten: results of earlier lookups are then invalid. */
   get epoch(): number {
     return Atomics.load(this.#counts, epochAt)
   }
@@ -93,7 +93,7 @@ export class TermDictionary {
     return this.#size
   }
 
-  /** A limit was reached: new terms are not indexed any more. */
+  /** A limit was reached, and new terms are no longer indexed. */
   get full(): boolean {
     return this.#full
   }
@@ -119,25 +119,25 @@ export class TermDictionary {
     return this.#lookUp(bytes, from, length) || this.#insert(bytes, from, length)
   }
 
-  /** Notes the roles of the terms of an indexed field. */
-  noteWords(tokens: Uint32Array<ArrayBufferLike>): void {
+  /** Records the roles of the terms of an indexed field. */
+  recordRoles(tokens: Uint32Array<ArrayBufferLike>): void {
     for (let i = 0; i < tokens.length; i++) {
       const step = tokens[i]! >>> stepShift
-      noteRole(tokens[i]! & termMask, step, this.shapes.roles)
+      recordRole(tokens[i]! & termMask, step, this.shapes.roles)
       if (step === longStep) i++
     }
   }
 
   /**
-   * Adds roles that several threads noted, each in an array of its own: in one shared array they would overwrite each
-   * other's changes.
+   * Adds roles that a thread recorded in an array of its own. In one shared array, threads would overwrite each other's
+   * changes.
    */
-  addRoles(noted: Uint8Array): void {
+  addRoles(added: Uint8Array): void {
     const { roles } = this.shapes
-    for (let term = 0; term < noted.length; term++) roles[term]! |= noted[term]!
+    for (let term = 0; term < added.length; term++) roles[term]! |= added[term]!
   }
 
-  /** The number must occur in a segment. */
+  /** The number must be one that a segment contains. */
   textOf(number: number): string {
     // Copied, because a decoder does not accept shared memory.
     return Buffer.from(this.text.slice(this.starts[number]!, this.starts[number + 1]!)).toString('utf8')
@@ -193,7 +193,7 @@ export class TermDictionary {
       this.text.fill(noText, start, end)
       this.shapes.forget(term)
     }
-    // A thread that holds a number from before and is about to read its text looks it up again.
+    // A thread that looked up a number before this and is about to read its text looks it up again.
     Atomics.add(this.#counts, epochAt, 1)
   }
 
@@ -254,13 +254,13 @@ export class TermDictionary {
   }
 }
 
-/** Notes the roles of all terms of a segment. */
-export function noteSegment(image: SegmentData, roles: Uint8Array<ArrayBufferLike>): void {
-  eachToken(image, (term, step) => noteRole(term, step, roles))
+/** Records the roles of all terms of a segment. */
+export function recordSegmentRoles(data: SegmentData, roles: Uint8Array<ArrayBufferLike>): void {
+  eachToken(data, (term, step) => recordRole(term, step, roles))
 }
 
 /** The first term of a position is the word as written. Most roles are known already. */
-function noteRole(term: number, step: number, roles: Uint8Array<ArrayBufferLike>): void {
+function recordRole(term: number, step: number, roles: Uint8Array<ArrayBufferLike>): void {
   const role = step === 0 ? otherRole : writtenRole
   if ((roles[term]! & role) === 0) roles[term]! |= role
 }

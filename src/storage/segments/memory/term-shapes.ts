@@ -1,12 +1,13 @@
 /**
- * The shapes of terms, in columns that are scanned from end to end: at two million terms that takes a few milliseconds,
- * needs no order, and sees a new term at once. A mark before a word (`text/word-terms.ts`) does not belong to its
- * shape. Only terms that pass here are compared letter by letter. Letters are divided into 32 kinds, one bit each.
+ * The shapes of terms, in columns that are scanned from end to end. With two million terms a scan takes a few
+ * milliseconds, needs no order, and sees a new term at once. A mark before a word (`text/word-terms.ts`) does not
+ * belong to its shape. Only terms that pass here are compared letter by letter. Letters are divided into 32 kinds, one
+ * bit each.
  *
  * Every 262,144 terms become a block with an order, in which terms of the same length with the same of eleven kinds of
  * letters are adjacent, with copies of their shapes: most of a block need not be scanned. The order never changes.
  *
- * One WebAssembly memory, so that a kernel reads it in place (`query/term-kernel.wat`).
+ * They are one WebAssembly memory, so that a kernel reads it in place (`query/term-kernel.wat`).
  */
 export const termsMax = 2 ** 25
 const columnBytes = 4 * termsMax
@@ -18,18 +19,18 @@ const blocksMax = termsMax / blockTerms
 const groupKinds = Array.from('eaionrstlud', (letter) => letter.charCodeAt(0) & 31)
 const letterGroups = 2 ** groupKinds.length
 
-/** By group of letters: the kinds that all terms of the group have; they have no others of the eleven. */
+/** By group of letters: those of the eleven kinds that the terms of the group have. */
 export const groupLetters = Int32Array.from({ length: letterGroups }, (_, group) =>
   groupKinds.reduce((letters, kind, bit) => letters | (((group >>> bit) & 1) << kind), 0),
 )
 export const allGroupLetters = groupLetters.at(-1)!
 
-/** Words of this length and longer ones share a group length. */
+/** Words of this length and longer ones have the same group length. */
 export const longestGrouped = 15
-/** By length, and then by letters. */
+/** The groups are ordered by length, and then by letters. */
 export const groupsOfBlock = (longestGrouped + 1) * letterGroups
 
-/** In code points, also for longer words. */
+/** The largest stored length, in code points. Longer words have it too. */
 const longest = 255
 export const headBytes = 4
 const mark = '='.charCodeAt(0)
@@ -39,7 +40,7 @@ export const writtenRole = 1
 export const otherRole = 2
 
 /** The start of each column, in bytes. */
-export const shapePlaces = {
+export const shapeOffsets = {
   letters: 0,
   repeated: columnBytes,
   heads: 2 * columnBytes,
@@ -50,12 +51,12 @@ export const shapePlaces = {
   orderedRepeated: 5 * columnBytes,
   orderedHeads: 6 * columnBytes,
   order: 7 * columnBytes,
-  orderedSeconds: 8 * columnBytes,
+  orderedNextBytes: 8 * columnBytes,
   /** By position in the order: the four bytes after the head of the term. */
-  seconds: 4 * columnBytes,
+  nextBytes: 4 * columnBytes,
 }
 
-/** The properties that a term of these bytes is found by. */
+/** The properties by which a similar term is found. */
 export interface Shape {
   /** The kinds of letters that occur, and those that occur more than once. */
   readonly letters: number
@@ -78,26 +79,26 @@ export class TermShapes {
   readonly orderedLetters: Int32Array
   readonly orderedRepeated: Int32Array
   readonly orderedHeads: Int32Array
-  /** The four bytes after a head, which only the order has. */
-  readonly orderedSeconds: Int32Array
+  /** The four bytes after a head. Only the ordered copy has them. */
+  readonly orderedNextBytes: Int32Array
   readonly groupStarts: Uint32Array
 
   constructor(memory?: WebAssembly.Memory) {
     const pages = (9 * columnBytes) / pageBytes
     this.memory = memory ?? new WebAssembly.Memory({ initial: pages, maximum: pages, shared: true })
     const { buffer } = this.memory
-    const column = (name: keyof typeof shapePlaces) => new Int32Array(buffer, shapePlaces[name], termsMax)
+    const column = (name: keyof typeof shapeOffsets) => new Int32Array(buffer, shapeOffsets[name], termsMax)
     this.letters = column('letters')
     this.repeated = column('repeated')
     this.heads = column('heads')
-    this.lengths = new Uint8Array(buffer, shapePlaces.lengths, termsMax)
-    this.roles = new Uint8Array(buffer, shapePlaces.roles, termsMax)
-    this.groupStarts = new Uint32Array(buffer, shapePlaces.groupStarts, groupsOfBlock * blocksMax)
+    this.lengths = new Uint8Array(buffer, shapeOffsets.lengths, termsMax)
+    this.roles = new Uint8Array(buffer, shapeOffsets.roles, termsMax)
+    this.groupStarts = new Uint32Array(buffer, shapeOffsets.groupStarts, groupsOfBlock * blocksMax)
     this.orderedLetters = column('orderedLetters')
     this.orderedRepeated = column('orderedRepeated')
     this.orderedHeads = column('orderedHeads')
-    this.order = new Uint32Array(buffer, shapePlaces.order, termsMax)
-    this.orderedSeconds = column('orderedSeconds')
+    this.order = new Uint32Array(buffer, shapeOffsets.order, termsMax)
+    this.orderedNextBytes = column('orderedNextBytes')
   }
 
   /** All terms of the block must exist; the bytes of each reach in `text` from its start to that of the next. */
@@ -114,13 +115,13 @@ export class TermShapes {
       start += count
     }
     for (let i = 0; i < blockTerms; i++) {
-      const place = first + next[groups[i]!]!++
-      this.order[place] = first + i
-      this.orderedLetters[place] = this.letters[first + i]!
-      this.orderedRepeated[place] = this.repeated[first + i]!
-      this.orderedHeads[place] = this.heads[first + i]!
+      const position = first + next[groups[i]!]!++
+      this.order[position] = first + i
+      this.orderedLetters[position] = this.letters[first + i]!
+      this.orderedRepeated[position] = this.repeated[first + i]!
+      this.orderedHeads[position] = this.heads[first + i]!
       const end = starts[first + i + 1]!
-      this.orderedSeconds[place] = headOf(text, wordStart(text, starts[first + i]!, end) + headBytes, end).head
+      this.orderedNextBytes[position] = headOf(text, wordStart(text, starts[first + i]!, end) + headBytes, end).head
     }
   }
 
@@ -132,7 +133,7 @@ export class TermShapes {
     const start = this.groupStarts[block * groupsOfBlock + group]!
     const end = group + 1 < groupsOfBlock ? this.groupStarts[block * groupsOfBlock + group + 1]! : blockTerms
     const at = this.order.subarray(first + start, first + end).indexOf(term)
-    const copies = at < 0 ? [] : [this.orderedLetters, this.orderedRepeated, this.orderedHeads, this.orderedSeconds]
+    const copies = at < 0 ? [] : [this.orderedLetters, this.orderedRepeated, this.orderedHeads, this.orderedNextBytes]
     for (const column of copies) column[first + start + at] = 0
     for (const column of [this.letters, this.repeated, this.heads, this.lengths, this.roles]) column[term] = 0
   }

@@ -1,6 +1,6 @@
 import type { SentError } from '../../../threads/frames.ts'
 import type { FilterClass } from '../format/filter-classes.ts'
-import type { ColumnPlace, SegmentPlace } from './segment.ts'
+import type { ColumnLocation, SegmentLocation } from './segment.ts'
 import type { DictionaryBuffers } from './term-dictionary.ts'
 
 export interface SharedBuffers {
@@ -15,14 +15,14 @@ export interface Profile {
   readonly dimensions: number
 }
 
-/** From the writer to the readers: the changes since the previous list version. */
+/** The changes since the previous list version, sent by the writer to the readers. */
 export interface ListUpdate {
   readonly kind: 'list'
   readonly version: number
   readonly memories: readonly (readonly [number, WebAssembly.Memory])[]
-  readonly add: readonly SegmentPlace[]
+  readonly add: readonly SegmentLocation[]
   readonly remove: readonly number[]
-  readonly columns: readonly { readonly segment: number; readonly place: ColumnPlace }[]
+  readonly columns: readonly { readonly segment: number; readonly location: ColumnLocation }[]
   /** The reader keeps its first `classesFrom` classes and adds these. */
   readonly classesFrom: number
   readonly classes: readonly FilterClass[]
@@ -31,16 +31,15 @@ export interface ListUpdate {
 }
 
 /**
- * A message that does not answer a call: a failure of the writer's background work, or a vector that a reader could not
- * read.
+ * A message that does not answer a call: background work failed or works again, or a reader could not read vectors.
  */
 export type ThreadNotification =
   | { readonly failed: SentError }
   | { readonly worked: true }
-  | { readonly doubtful: DoubtfulVectors }
+  | { readonly suspect: SuspectVectors }
 
-/** Vectors that a reader found missing or damaged in the file: their chunks may have been deleted since. */
-export interface DoubtfulVectors {
+/** Vectors that a reader found missing or damaged in the file. Their chunks may have been deleted meanwhile. */
+export interface SuspectVectors {
   readonly profile: number
   readonly vectorKeys: readonly number[]
 }

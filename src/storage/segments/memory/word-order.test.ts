@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { TermDictionary } from './term-dictionary.ts'
 import { positionsWithPrefix, writeWordOrder } from './word-order.ts'
 
-test('the places of a beginning are those of the terms that begin so, a mark apart', () => {
+test('the positions of a prefix are those of the terms that start with it, ignoring the mark', () => {
   const dictionary = new TermDictionary()
   const unit = fc.constantFrom('a', 'b', '\0', 'ä', 'ж', '漢', '😀', '=')
   const word = fc.string({ unit, minLength: 0, maxLength: 6 })
@@ -13,22 +13,22 @@ test('the places of a beginning are those of the terms that begin so, a mark apa
     { maxLength: 80 },
   )
   fc.assert(
-    fc.property(terms, word, (all, beginning) => {
+    fc.property(terms, word, (all, prefix) => {
       dictionary.clear()
       for (const term of all) dictionary.add(term)
       // A segment contains some of the terms.
-      const held = all.filter((_, i) => i % 3 > 0)
-      const numbers = Uint32Array.from(held, (term) => dictionary.find(term)).sort()
+      const contained = all.filter((_, i) => i % 3 > 0)
+      const numbers = Uint32Array.from(contained, (term) => dictionary.find(term)).sort()
       const order = new Uint32Array(numbers.length)
       writeWordOrder(numbers, dictionary, order)
       assert.deepEqual(
         [...order].sort((a, b) => a - b),
         [...numbers.keys()],
       )
-      const begun = positionsWithPrefix(numbers, order, dictionary, new TextEncoder().encode(beginning))
+      const found = positionsWithPrefix(numbers, order, dictionary, new TextEncoder().encode(prefix))
       assert.deepEqual(
-        [...begun].map((place) => dictionary.textOf(numbers[place]!)).sort(),
-        held.filter((term) => term.replace(/^=/, '').startsWith(beginning)).sort(),
+        [...found].map((position) => dictionary.textOf(numbers[position]!)).sort(),
+        contained.filter((term) => term.replace(/^=/, '').startsWith(prefix)).sort(),
       )
     }),
     { numRuns: 500 },

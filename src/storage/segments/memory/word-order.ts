@@ -2,8 +2,8 @@ import type { TermDictionary } from './term-dictionary.ts'
 import { headBytes, headOf, wordStart } from './term-shapes.ts'
 
 /**
- * The terms of a segment ordered by the first bytes of their words, as positions in its list, so that words with a
- * common prefix are adjacent. Words with equal first bytes keep the order of the list.
+ * Orders the terms of a segment by the first bytes of their words, so that words with a common prefix are adjacent.
+ * Writes positions in the segment's list of terms. Words with equal first bytes keep the order of the list.
  */
 export function writeWordOrder(
   terms: Uint32Array<ArrayBufferLike>,
@@ -13,11 +13,11 @@ export function writeWordOrder(
   const { heads } = shapes
   let keys = new Uint32Array(terms.length)
   let sortedKeys = new Uint32Array(terms.length)
-  let places = order
-  let sortedPlaces: Uint32Array<ArrayBufferLike> = new Uint32Array(terms.length)
-  for (let place = 0; place < terms.length; place++) {
-    keys[place] = heads[terms[place]!]!
-    places[place] = place
+  let positions = order
+  let sortedPositions: Uint32Array<ArrayBufferLike> = new Uint32Array(terms.length)
+  for (let position = 0; position < terms.length; position++) {
+    keys[position] = heads[terms[position]!]!
+    positions[position] = position
   }
   // A radix sort, last byte first; each pass is stable. After four passes the result is in `order` again.
   for (let shift = 0; shift < headBytes * 8; shift += 8) {
@@ -25,9 +25,9 @@ export function writeWordOrder(
     for (let i = 0; i < keys.length; i++) {
       const at = next[(keys[i]! >>> shift) & 0xff]!++
       sortedKeys[at] = keys[i]!
-      sortedPlaces[at] = places[i]!
+      sortedPositions[at] = positions[i]!
     }
-    ;[keys, sortedKeys, places, sortedPlaces] = [sortedKeys, keys, sortedPlaces, places]
+    ;[keys, sortedKeys, positions, sortedPositions] = [sortedKeys, keys, sortedPositions, positions]
   }
 }
 
@@ -44,15 +44,15 @@ function startsOf(keys: Uint32Array, shift: number): Uint32Array {
   return starts
 }
 
-/** The positions of the terms whose words begin with these bytes of UTF-8. */
+/** Returns the positions of the terms whose words start with these bytes of UTF-8. */
 export function positionsWithPrefix(
   terms: Uint32Array<ArrayBufferLike>,
   order: Uint32Array<ArrayBufferLike>,
   { shapes, starts, text }: Pick<TermDictionary, 'shapes' | 'starts' | 'text'>,
-  beginning: Uint8Array,
+  prefix: Uint8Array,
 ): Uint32Array<ArrayBufferLike> {
   const { heads } = shapes
-  const { head, bits } = headOf(beginning, 0, beginning.length)
+  const { head, bits } = headOf(prefix, 0, prefix.length)
   const firstAbove = (limit: number): number => {
     let low = 0
     let high = order.length
@@ -63,16 +63,16 @@ export function positionsWithPrefix(
     }
     return low
   }
-  const alike = order.subarray(firstAbove((head >>> 0) - 1), firstAbove((head | ~bits) >>> 0))
-  // The head of a shorter word ends in zeros.
-  if (beginning.length <= headBytes && !beginning.includes(0)) return alike
-  return alike.filter((place) => {
-    const end = starts[terms[place]! + 1]!
-    return begins(text, wordStart(text, starts[terms[place]!]!, end), end, beginning)
+  const candidates = order.subarray(firstAbove((head >>> 0) - 1), firstAbove((head | ~bits) >>> 0))
+  // A word that is shorter than a head is padded with zeros, so a prefix with a zero byte needs the comparison.
+  if (prefix.length <= headBytes && !prefix.includes(0)) return candidates
+  return candidates.filter((position) => {
+    const end = starts[terms[position]! + 1]!
+    return hasPrefix(text, wordStart(text, starts[terms[position]!]!, end), end, prefix)
   })
 }
 
-function begins(text: Uint8Array<ArrayBufferLike>, start: number, end: number, bytes: Uint8Array): boolean {
+function hasPrefix(text: Uint8Array<ArrayBufferLike>, start: number, end: number, bytes: Uint8Array): boolean {
   if (end - start < bytes.length) return false
   for (let i = 0; i < bytes.length; i++) if (text[start + i] !== bytes[i]) return false
   return true

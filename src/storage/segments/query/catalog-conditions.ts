@@ -1,60 +1,68 @@
-import type { CatalogConditions } from '../../../search/search-index.ts'
+import type { Conditions, NumberRange } from '../../../document/field-types.ts'
+import { conditionOf, filterRows } from '../../../document/rows.ts'
+import type { FilterClass } from '../format/filter-classes.ts'
 import type { SegmentData } from '../format/segment-data.ts'
 import type { TermDictionary } from '../memory/term-dictionary.ts'
 
-interface WantedValues {
-  readonly starts: 'topicStart' | 'tagStart' | 'classificationStart'
-  readonly values: 'topics' | 'tags' | 'classifications'
-  readonly wanted: ReadonlySet<number>
-}
+type Test = (data: SegmentData, document: number) => boolean
 
-/** `null` without conditions. Must be called inside the snapshot, because it looks up terms. */
+/** Returns `null` without conditions. Must be called inside the snapshot, because it looks up terms. */
 export function numberConditions(
-  conditions: CatalogConditions | undefined,
+  conditions: Conditions | undefined,
   dictionary: TermDictionary,
+  classes: readonly FilterClass[],
 ): NumberedConditions | null {
-  const isAny = Object.values(conditions ?? {}).every((condition) => condition === null)
-  return conditions === undefined || isAny ? null : new NumberedConditions(conditions, dictionary)
+  const isAny = Object.keys(conditions ?? {}).length === 0
+  return conditions === undefined || isAny ? null : new NumberedConditions(conditions, dictionary, classes)
 }
 
 /** The conditions of a search, with the numbers of their values. */
 export class NumberedConditions {
-  /** | -1: no document has it. */
-  readonly #author: number | null
-  readonly #lists: readonly WantedValues[]
-  readonly #scoreMin: number
-  readonly #scoreMax: number
-  readonly #needsScore: boolean
+  readonly #tests: readonly Test[]
 
-  constructor(conditions: CatalogConditions, dictionary: TermDictionary) {
-    const { authorId, topics, tags, classifications, scoreMin, scoreMax } = conditions
-    this.#author = authorId === null ? null : dictionary.find(authorId) || -1
-    const lists: WantedValues[] = []
-    const want = (starts: WantedValues['starts'], values: WantedValues['values'], named: readonly string[] | null) => {
-      if (named === null) return
-      // An unknown text has the number 0, which is not the number of any value.
-      lists.push({ starts, values, wanted: new Set(named.map((value) => dictionary.find(value))) })
-    }
-    want('topicStart', 'topics', topics)
-    want('tagStart', 'tags', tags)
-    want('classificationStart', 'classifications', classifications)
-    this.#lists = lists
-    this.#needsScore = scoreMin !== null || scoreMax !== null
-    this.#scoreMin = scoreMin ?? -Infinity
-    this.#scoreMax = scoreMax ?? Infinity
-  }
-
-  hold(image: SegmentData, document: number): boolean {
-    if (this.#author !== null && image.documentAuthor[document] !== this.#author) return false
-    if (this.#needsScore) {
-      const score = image.documentScore[document]!
-      // NaN, the score of a document without one, is in no interval.
-      if (!(score >= this.#scoreMin && score <= this.#scoreMax)) return false
-    }
-    return this.#lists.every(({ starts, values, wanted }) => {
-      const end = image[starts][document + 1]!
-      for (let at = image[starts][document]!; at < end; at++) if (wanted.has(image[values][at]!)) return true
-      return false
+  constructor(conditions: Conditions, dictionary: TermDictionary, classes: readonly FilterClass[]) {
+    this.#tests = filterRows.flatMap((row) => {
+      const condition = conditionOf(conditions, row)
+      if (condition === undefined) return []
+      if (row.indexed === 'columns')
+        return [testClass(row.property as keyof FilterClass, condition as readonly string[], classes)]
+      return [
+        row.kind === 'integer'
+          ? testNumber(row.property, condition as NumberRange)
+          : testTexts(row.property, condition as readonly string[], dictionary),
+      ]
     })
   }
+
+  hold(data: SegmentData, document: number): boolean {
+    return this.#tests.every((test) => test(data, document))
+  }
+}
+
+function testNumber(property: string, { min, max }: NumberRange): Test {
+  const [from, to] = [min ?? -Infinity, max ?? Infinity]
+  return ({ catalog }, document) => {
+    const value = catalog[property]!.values[document]!
+    // A document without a value has NaN, which is in no interval.
+    return value >= from && value <= to
+  }
+}
+
+function testTexts(property: string, texts: readonly string[], dictionary: TermDictionary): Test {
+  // 0 is the number of an unknown text, and also that of a document without a value.
+  const numbers = new Set(texts.map((text) => dictionary.find(text)).filter((number) => number !== 0))
+  return ({ catalog }, document) => {
+    const { starts, values } = catalog[property]!
+    if (starts === null) return numbers.has(values[document]!)
+    const end = starts[document + 1]!
+    for (let at = starts[document]!; at < end; at++) if (numbers.has(values[at]!)) return true
+    return false
+  }
+}
+
+/** All chunks of a document have the same value, except for the language. */
+function testClass(property: keyof FilterClass, texts: readonly string[], classes: readonly FilterClass[]): Test {
+  const allowed = new Set<unknown>(texts)
+  return ({ chunkClass, documentFirstChunk }, document) =>
+    allowed.has(classes[chunkClass[documentFirstChunk[document]!]!]![property])
 }

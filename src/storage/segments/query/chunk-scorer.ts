@@ -12,25 +12,25 @@ export function weighFrequency(frequency: number, mask: number, titleWeight: num
 }
 
 /** The number of positions in the fields that the mask opens. */
-export function searchedLength(image: SegmentData, chunk: number, mask: number): number {
-  const length = image.chunkLength[chunk]!
+export function searchedLength(data: SegmentData, chunk: number, mask: number): number {
+  const length = data.chunkLength[chunk]!
   if (mask === bothMask) return length
-  const inTitle = image.titleLength[image.chunkVersion[chunk]!]!
+  const inTitle = data.titleLength[data.chunkVersion[chunk]!]!
   return mask === titleMask ? inTitle : length - inTitle
 }
 
-/** A posting list that is read in ascending order of chunk numbers. */
+/** A cursor in a posting list, for lookups in ascending order of chunk numbers. */
 export class PostingCursor {
   readonly weight: number
-  readonly #image: SegmentData
+  readonly #data: SegmentData
   readonly #start: number
   readonly #end: number
   #at: number
-  #asked = -1
+  #last = -1
 
-  constructor(image: SegmentData, term: number, weight: number) {
-    const [start, end] = postingRangeOf(image, term)
-    this.#image = image
+  constructor(data: SegmentData, term: number, weight: number) {
+    const [start, end] = postingRangeOf(data, term)
+    this.#data = data
     this.weight = weight
     this.#start = start
     this.#end = end
@@ -38,12 +38,13 @@ export class PostingCursor {
   }
 
   /**
-   * Title << 16 | body, 0 if the chunk does not contain the term. A lower number than before starts from the beginning.
+   * Returns title << 16 | body, 0 if the chunk does not contain the term. Uses galloping search from the last chunk; a
+   * lower chunk number starts again from the first posting.
    */
   frequency(chunk: number): number {
-    const chunks = this.#image.postingChunk
-    if (chunk < this.#asked) this.#at = this.#start
-    this.#asked = chunk
+    const chunks = this.#data.postingChunk
+    if (chunk < this.#last) this.#at = this.#start
+    this.#last = chunk
     let low = this.#at
     let stride = 1
     while (low + stride < this.#end && chunks[low + stride]! < chunk) {
@@ -52,14 +53,14 @@ export class PostingCursor {
     }
     const at = lowerBound(chunks, chunk, low, Math.min(low + stride, this.#end))
     this.#at = at
-    return at < this.#end && chunks[at] === chunk ? frequencyAt(this.#image, at) : 0
+    return at < this.#end && chunks[at] === chunk ? frequencyAt(this.#data, at) : 0
   }
 }
 
 interface ClauseScorer {
   readonly number: number
   readonly cursors: readonly (readonly PostingCursor[])[]
-  readonly beginnings: readonly { readonly prefixed: PrefixChunks; readonly weight: number }[]
+  readonly prefixes: readonly { readonly prefixed: PrefixChunks; readonly weight: number }[]
   readonly phrase: PhraseMatcher | null
   readonly weight: number
 }
@@ -69,31 +70,31 @@ interface ClauseScorer {
  * documents. It adds in the same order as the kernel, so that both results are equal bit by bit.
  */
 export class ChunkScorer {
-  readonly #image: SegmentData
+  readonly #data: SegmentData
   readonly #plan: KeywordPlan
   readonly #must: readonly ClauseScorer[]
   readonly #any: readonly ClauseScorer[]
   readonly #mustNot: readonly ClauseScorer[]
   readonly #boosts: readonly ClauseScorer[]
 
-  constructor(image: SegmentData, plan: KeywordPlan) {
+  constructor(data: SegmentData, plan: KeywordPlan) {
     const open = (clause: PlannedClause): ClauseScorer =>
       clause.type === 'word'
         ? {
             number: clause.number,
-            cursors: [clause.terms.map(({ term, weight }) => new PostingCursor(image, term, weight))],
-            beginnings: clause.beginnings.map(({ lists, weight }) => ({ prefixed: lists.get(image)!, weight })),
+            cursors: [clause.terms.map(({ term, weight }) => new PostingCursor(data, term, weight))],
+            prefixes: clause.prefixes.map(({ lists, weight }) => ({ prefixed: lists.get(data)!, weight })),
             phrase: null,
             weight: 0,
           }
         : {
             number: clause.number,
-            cursors: clause.groups.map((group) => group.map((term) => new PostingCursor(image, term, 0))),
-            beginnings: [],
+            cursors: clause.groups.map((group) => group.map((term) => new PostingCursor(data, term, 0))),
+            prefixes: [],
             phrase: new PhraseMatcher(clause.groups),
             weight: clause.weight,
           }
-    this.#image = image
+    this.#data = data
     this.#plan = plan
     this.#must = plan.must.map(open)
     this.#any = plan.any.map(open)
@@ -101,7 +102,7 @@ export class ChunkScorer {
     this.#boosts = plan.boosts.map(open)
   }
 
-  /** 0 if the chunk does not match in the fields of the mask. */
+  /** Returns 0 if the chunk does not match in the fields of the mask. */
   score(chunk: number, mask: number): number {
     let sum = 0
     for (const clause of this.#must) {
@@ -127,10 +128,10 @@ export class ChunkScorer {
 
   #add(before: number, clause: ClauseScorer, chunk: number, mask: number): number {
     const { titleWeight } = this.#plan
-    const length = searchedLength(this.#image, chunk, mask)
+    const length = searchedLength(this.#data, chunk, mask)
     if (clause.phrase !== null) {
       for (const group of clause.cursors) if (!group.some((cursor) => cursor.frequency(chunk) !== 0)) return before
-      const found = weighFrequency(clause.phrase.frequency(this.#image, chunk), mask, titleWeight)
+      const found = weighFrequency(clause.phrase.frequency(this.#data, chunk), mask, titleWeight)
       return before + bm25(clause.weight, found, length, this.#plan)
     }
     let best = 0
@@ -138,7 +139,7 @@ export class ChunkScorer {
       const found = weighFrequency(cursor.frequency(chunk), mask, titleWeight)
       best = Math.max(best, bm25(cursor.weight, found, length, this.#plan))
     }
-    for (const { prefixed, weight } of clause.beginnings) {
+    for (const { prefixed, weight } of clause.prefixes) {
       const found = weighFrequency(prefixFrequency(prefixed, chunk), mask, titleWeight)
       best = Math.max(best, bm25(weight, found, length, this.#plan))
     }

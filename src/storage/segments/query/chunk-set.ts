@@ -16,10 +16,10 @@ export class ChunkSet {
     this.words[chunk >>> 5]! |= 1 << (chunk & 31)
   }
 
-  addTerm(image: SegmentData, term: number): void {
+  addTerm(data: SegmentData, term: number): void {
     const { words } = this
-    const chunks = image.postingChunk
-    const [from, end] = postingRangeOf(image, term)
+    const chunks = data.postingChunk
+    const [from, end] = postingRangeOf(data, term)
     for (let p = from; p < end; p++) {
       const chunk = chunks[p]!
       words[chunk >>> 5]! |= 1 << (chunk & 31)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { cosine } from '../../../../test/support/cosine.ts'
-import { columnLayout, firstBitsOf, groupRows, packQuery, type VectorColumn } from '../format/vector-column.ts'
+import { codeStartOf, columnLayout, groupRows, packQuery, type VectorColumn } from '../format/vector-column.ts'
 import { Arena, bytesOf } from '../memory/arena.ts'
 import { type OpenColumn, openColumn, type Segment } from '../memory/segment.ts'
 import { BestChunks, BestDocuments, BestOfTwo, nearestByInt8 } from './compare-int8.ts'
@@ -11,7 +11,7 @@ import { VectorKernel } from './vector-kernel.ts'
 const dimensions = 64
 const rows = 8000
 const topK = 20
-const nearOnes = 60
+const nearRows = 60
 
 /** Uniform random numbers between -1 and 1, the same in every run. */
 function draws(seed: number): () => number {
@@ -27,17 +27,17 @@ const drawVector = (): Float32Array => Float32Array.from({ length: dimensions },
 const topic = drawVector()
 const around = (centre: Float32Array): Float32Array => centre.map((component) => component + 0.6 * draw())
 const vectors = Array.from({ length: rows }, (_, row) =>
-  row % Math.floor(rows / nearOnes) === 0 ? around(topic) : drawVector(),
+  row % Math.floor(rows / nearRows) === 0 ? around(topic) : drawVector(),
 )
 
-/** The rows that may be among the nearest, and how many were compared for it. The binary codes keep all of them. */
-function searched(query: Float32Array, odd: readonly number[] = []): { found: number[]; compared: number } {
+/** The rows that may be among the nearest, and how many were compared. The binary codes keep all rows. */
+function searched(query: Float32Array, misleading: readonly number[] = []): { found: number[]; compared: number } {
   const arena = new Arena()
   const block = arena.allocate(columnLayout(rows, dimensions).total)
   bytesOf(arena.memories, block).fill(0)
   const open = openColumn(arena.memories, { profile: 1, dimensions, rows: null, block }, rows)
   for (const [row, vector] of vectors.entries()) open.column.set(row, vector)
-  for (const row of odd) takeCodes(open.column, row, row + 1)
+  for (const row of misleading) copyCode(open.column, row, row + 1)
 
   const kernel = new VectorKernel(arena.memories)
   const packed = packQuery(query)
@@ -65,7 +65,7 @@ function nearest(query: Float32Array): number[] {
   return [...vectors.keys()].sort((a, b) => cosines[b]! - cosines[a]!).slice(0, topK)
 }
 
-test('where some rows are much nearer than the rest, most of the rest is not compared', () => {
+test('if some rows are much nearer than the rest, most of the rest is not compared', () => {
   const query = around(topic)
   const { found, compared } = searched(query)
   assert.ok(compared < rows / 4, `${compared} rows were compared`)
@@ -73,13 +73,13 @@ test('where some rows are much nearer than the rest, most of the rest is not com
 })
 
 /** Overwrites the binary code of a row, so that it says nothing about the row. */
-function takeCodes({ bits, layout }: VectorColumn, row: number, from: number): void {
+function copyCode({ binaryCodes, layout }: VectorColumn, row: number, from: number): void {
   for (let at = 0; at < layout.codeBytes * groupRows; at += groupRows) {
-    bits[firstBitsOf(row, layout) + at] = bits[firstBitsOf(from, layout) + at]!
+    binaryCodes[codeStartOf(row, layout) + at] = binaryCodes[codeStartOf(from, layout) + at]!
   }
 }
 
-test('where nothing is near, nearly all rows are compared, each once', () => {
+test('if nothing is near, nearly all rows are compared, each once', () => {
   const query = drawVector()
   const { found, compared } = searched(query)
   assert.ok(compared > rows / 2 && compared <= rows, `${compared} rows were compared`)
@@ -87,16 +87,16 @@ test('where nothing is near, nearly all rows are compared, each once', () => {
   for (const row of nearest(query)) assert.ok(found.includes(row), `row ${row} is missing`)
 })
 
-test('where some of the nearest are far by their codes, all rows are compared', () => {
+test('if some of the nearest are far by their binary codes, all rows are compared', () => {
   const query = around(topic)
-  const odd = [...vectors.keys()].filter((row) => row % Math.floor(rows / nearOnes) === 0).slice(30)
-  const { found, compared } = searched(query, odd)
+  const misleading = [...vectors.keys()].filter((row) => row % Math.floor(rows / nearRows) === 0).slice(30)
+  const { found, compared } = searched(query, misleading)
   assert.equal(compared, rows)
   for (const row of nearest(query)) assert.ok(found.includes(row), `row ${row} is missing`)
 })
 
-test('of the best documents the last is known by its nearest chunk, in whatever order chunks come', () => {
-  const [classWidth, rounding] = [1 / 8192, 1e-12]
+test('the threshold of the best documents follows their nearest chunks, in any order of chunks', () => {
+  const [bucketWidth, rounding] = [1 / 8192, 1e-12]
   const chunkOf = fc.record({
     segment: fc.nat(2),
     chunk: fc.nat(19),
@@ -104,42 +104,42 @@ test('of the best documents the last is known by its nearest chunk, in whatever 
   })
   // Three chunks for each document except the last.
   const chunkDocument = Uint32Array.from({ length: 20 }, (_, chunk) => Math.floor(chunk / 3))
-  const segments = Array.from({ length: 3 }, () => ({ image: { chunkDocument } }) as unknown as Segment)
+  const segments = Array.from({ length: 3 }, () => ({ data: { chunkDocument } }) as unknown as Segment)
   fc.assert(
-    fc.property(fc.array(chunkOf, { maxLength: 80 }), fc.integer({ min: 1, max: 12 }), (chunks, wanted) => {
-      const best = new BestDocuments(wanted, segments)
+    fc.property(fc.array(chunkOf, { maxLength: 80 }), fc.integer({ min: 1, max: 12 }), (chunks, k) => {
+      const best = new BestDocuments(k, segments)
       const nearest = new Map<string, number>()
       for (const { segment, chunk, cosine } of chunks) {
         best.add(cosine, segment, chunk)
         const document = `${segment} ${chunkDocument[chunk]}`
         nearest.set(document, Math.max(nearest.get(document) ?? -1, cosine))
-        const last = [...nearest.values()].sort((a, b) => b - a)[wanted - 1]
-        // In the lowest class nothing is left out.
-        const least = Math.max(best.least, -1 - classWidth)
-        if (last === undefined) assert.equal(best.least, -Infinity)
-        else assert.ok(least <= last + rounding && least >= last - 2 * classWidth, `${best.least} for ${last}`)
+        const last = [...nearest.values()].sort((a, b) => b - a)[k - 1]
+        // In the lowest bucket nothing is left out.
+        const least = Math.max(best.threshold, -1 - bucketWidth)
+        if (last === undefined) assert.equal(best.threshold, -Infinity)
+        else assert.ok(least <= last + rounding && least >= last - 2 * bucketWidth, `${best.threshold} for ${last}`)
       }
     }),
   )
 })
 
-test('of two the last is known that is farther, where both are, or the nearer, where one is', () => {
-  const segments = [{ image: { chunkDocument: Uint32Array.of(0, 0, 0, 1, 2) } } as unknown as Segment]
+test('the threshold of two rankings is the farther or the nearer of the two', () => {
+  const segments = [{ data: { chunkDocument: Uint32Array.of(0, 0, 0, 1, 2) } } as unknown as Segment]
   const cosines = [0.9, 0.8, 0.7, 0.6, 0.5]
-  const leastOf = (chunks: number, documents: number, which: 'farther' | 'nearer' = 'farther'): number => {
+  const thresholdOf = (chunks: number, documents: number, which: 'farther' | 'nearer' = 'farther'): number => {
     const best = new BestOfTwo(which, new BestChunks(chunks), new BestDocuments(documents, segments))
     for (const [chunk, cosine] of cosines.entries()) best.add(cosine, 0, chunk)
-    return best.least
+    return best.threshold
   }
   const near = (found: number, cosine: number) =>
     assert.ok(Math.abs(found - cosine) < 1 / 4096, `${found} for ${cosine}`)
-  near(leastOf(2, 1), 0.8)
-  near(leastOf(2, 2), 0.6)
-  near(leastOf(4, 2), 0.6)
-  near(leastOf(5, 1), 0.5)
-  assert.equal(leastOf(6, 1), -Infinity)
-  assert.equal(leastOf(1, 4), -Infinity)
-  near(leastOf(2, 2, 'nearer'), 0.8)
-  near(leastOf(4, 4, 'nearer'), 0.6)
-  near(leastOf(6, 3, 'nearer'), 0.5)
+  near(thresholdOf(2, 1), 0.8)
+  near(thresholdOf(2, 2), 0.6)
+  near(thresholdOf(4, 2), 0.6)
+  near(thresholdOf(5, 1), 0.5)
+  assert.equal(thresholdOf(6, 1), -Infinity)
+  assert.equal(thresholdOf(1, 4), -Infinity)
+  near(thresholdOf(2, 2, 'nearer'), 0.8)
+  near(thresholdOf(4, 4, 'nearer'), 0.6)
+  near(thresholdOf(6, 3, 'nearer'), 0.5)
 })

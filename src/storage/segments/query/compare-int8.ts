@@ -7,10 +7,11 @@ import type { Products, VectorKernel } from './vector-kernel.ts'
  *
  * If some rows are much nearer than the rest, most of those that the binary codes keep need not be compared. The
  * nearest eighth is compared, and a sample of one in 16 of the others. The sample shows how cosines fall with distance
- * and how far they scatter, and the kernel has counted the rows at each distance. That gives the expected number of
- * rows at each distance that are still among the best; distances beyond which hardly any is expected are skipped.
+ * and how far they scatter, and the kernel has counted the rows at each distance. Together they give the expected
+ * number of rows at each distance that are still among the best; distances beyond which hardly any is expected are
+ * skipped.
  */
-export interface KeptByCodes {
+export interface NearestRows {
   readonly columns: readonly NearColumn[]
   /** The largest distance that is kept: a column may have rows that are farther. */
   readonly limit: number
@@ -39,29 +40,29 @@ interface Found {
   readonly distances: Uint16Array
 }
 
-/** The number of nearest rows that are always compared, at least, and their share of all. */
+/** The nearest rows that are always compared: at least this number, and at least this share of all. */
 const nearestMin = 1024
 const nearestShare = 1 / 8
-const triedStep = 16
-/** A smaller sample says too little about the others, and all are compared. */
-const triedMin = 64
+const sampleStep = 16
+/** A smaller sample says too little about the other rows, so that all are compared. */
+const sampleMin = 64
 /**
- * The share of the best that may be missed if cosines are normally distributed. They are only roughly normal, so their
- * standard deviation is widened.
+ * The share of the best that may be missed if cosines are normally distributed. They are only roughly normal, so the
+ * standard deviation is multiplied by `deviationFactor`.
  */
 const missedShare = 0.0005
-const widened = 1.15
+const deviationFactor = 1.15
 
-/** The rows that may be among the nearest by their int8 codes; `null` if the time ran out. */
+/** Returns the rows that may be among the nearest by their int8 codes; `null` if the time ran out. */
 export function nearestByInt8(
   { kernel, best, deadline }: Int8Search,
-  { columns, limit }: KeptByCodes,
+  { columns, limit }: NearestRows,
   queryScale: number,
 ): Candidate[] | null {
   const nearest = distanceOfNearest(kernel.counts, limit)
   const compared = new ComparedRows(kernel, best, queryScale)
   const others: NearColumn[] = []
-  const line = new Line()
+  const line = new RegressionLine()
   for (const column of columns) {
     if (performance.now() > deadline) return null
     const { near, farther } = split(column, nearest, limit)
@@ -69,11 +70,11 @@ export function nearestByInt8(
     others.push({ ...column, ...farther })
   }
   for (const column of others) {
-    const { rows, distances } = everyFew(column)
+    const { rows, distances } = sampleOf(column)
     compared.add(column, rows)
     for (let i = 0; i < rows.length; i++) line.add(distances[i]!, compared.cosineOf(i))
   }
-  const likely = line.lastLikely(kernel.counts, nearest, limit, compared.least, missedShare * best.wanted)
+  const likely = line.farthestLikely(kernel.counts, nearest, limit, compared.threshold, missedShare * best.k)
   for (const column of likely > nearest ? others : []) {
     if (performance.now() > deadline) return null
     compared.add(column, othersWithin(column, likely))
@@ -84,15 +85,15 @@ export function nearestByInt8(
 function distanceOfNearest(counts: Uint32Array, limit: number): number {
   let all = 0
   for (let distance = 0; distance <= limit; distance++) all += counts[distance]!
-  const wanted = Math.max(nearestMin, all * nearestShare)
+  const target = Math.max(nearestMin, all * nearestShare)
   let distance = -1
-  for (let within = 0; within < wanted && distance < limit; ) within += counts[++distance]!
+  for (let within = 0; within < target && distance < limit; ) within += counts[++distance]!
   return distance
 }
 
 /**
- * Branch-free, because the branch would be unpredictable, and not in place, because each step would wait for the
- * previous write.
+ * Branch-free, because the branch would be unpredictable; not in place, because each step would wait for the previous
+ * write.
  */
 function split({ rows, distances }: Found, nearest: number, limit: number): { near: Uint16Array; farther: Found } {
   const near = new Uint16Array(rows.length)
@@ -115,23 +116,23 @@ function split({ rows, distances }: Found, nearest: number, limit: number): { ne
   }
 }
 
-function everyFew({ rows, distances }: Found): Found {
-  const few = Math.ceil(rows.length / triedStep)
-  const tried = { rows: new Uint16Array(few), distances: new Uint16Array(few) }
-  for (let i = 0; i < few; i++) {
-    tried.rows[i] = rows[i * triedStep]!
-    tried.distances[i] = distances[i * triedStep]!
+function sampleOf({ rows, distances }: Found): Found {
+  const count = Math.ceil(rows.length / sampleStep)
+  const sample = { rows: new Uint16Array(count), distances: new Uint16Array(count) }
+  for (let i = 0; i < count; i++) {
+    sample.rows[i] = rows[i * sampleStep]!
+    sample.distances[i] = distances[i * sampleStep]!
   }
-  return tried
+  return sample
 }
 
-/** The rows within the limit that `everyFew` left out. */
+/** The rows within the limit that `sampleOf` left out. */
 function othersWithin({ rows, distances }: Found, limit: number): Uint16Array {
   const kept = new Uint16Array(rows.length)
   let count = 0
   for (let i = 0; i < rows.length; i++) {
     kept[count] = rows[i]!
-    count += Number(distances[i]! <= limit) & Number(i % triedStep !== 0)
+    count += Number(distances[i]! <= limit) & Number(i % sampleStep !== 0)
   }
   return kept.subarray(0, count)
 }
@@ -150,19 +151,19 @@ export const coarseError = (scale: number, queryScale: number): number =>
 class ComparedRows {
   readonly #kernel: VectorKernel
   readonly #queryScale: number
-  readonly #surely: BestSoFar
-  readonly #candidates: (Candidate & { readonly most: number })[] = []
+  readonly #lowerBounds: BestSoFar
+  readonly #candidates: (Candidate & { readonly upperBound: number })[] = []
   #last: Products = { products: new Int32Array(0), scales: new Float32Array(0) }
 
-  constructor(kernel: VectorKernel, surely: BestSoFar, queryScale: number) {
+  constructor(kernel: VectorKernel, lowerBounds: BestSoFar, queryScale: number) {
     this.#kernel = kernel
     this.#queryScale = queryScale
-    this.#surely = surely
+    this.#lowerBounds = lowerBounds
   }
 
-  /** The lower bound of the last of the best rows so far. */
-  get least(): number {
-    return this.#surely.least
+  /** A lower bound of the cosine of the k-th best row so far. */
+  get threshold(): number {
+    return this.#lowerBounds.threshold
   }
 
   add({ segment, open }: NearColumn, rows: Uint16Array): void {
@@ -171,11 +172,11 @@ class ComparedRows {
     for (let i = 0; i < rows.length; i++) {
       const score = this.cosineOf(i)
       const error = coarseError(scales[i]!, this.#queryScale)
-      const most = score + error
-      if (most < this.#surely.least) continue
+      const upperBound = score + error
+      if (upperBound < this.#lowerBounds.threshold) continue
       const chunk = open.column.chunkOf(rows[i]!)
-      this.#surely.add(score - error, segment, chunk)
-      this.#candidates.push({ segment, chunk, score, most })
+      this.#lowerBounds.add(score - error, segment, chunk)
+      this.#candidates.push({ segment, chunk, score, upperBound })
     }
   }
 
@@ -185,13 +186,13 @@ class ComparedRows {
   }
 
   candidates(): Candidate[] {
-    return this.#candidates.filter(({ most }) => most >= this.least)
+    return this.#candidates.filter(({ upperBound }) => upperBound >= this.threshold)
   }
 }
 
 /** A regression line of cosines by distance over the sampled rows, with the standard deviation from it. */
-class Line {
-  readonly #tried: { readonly distance: number; readonly cosine: number }[] = []
+class RegressionLine {
+  readonly #sample: { readonly distance: number; readonly cosine: number }[] = []
   #distances = 0
   #cosines = 0
   #distanceSquares = 0
@@ -199,7 +200,7 @@ class Line {
   #products = 0
 
   add(distance: number, cosine: number): void {
-    this.#tried.push({ distance, cosine })
+    this.#sample.push({ distance, cosine })
     this.#distances += distance
     this.#cosines += cosine
     this.#distanceSquares += distance * distance
@@ -208,24 +209,25 @@ class Line {
   }
 
   /**
-   * The distance after which at most `missed` rows up to `limit` are expected to have a cosine above `least`. If a
-   * sampled row beyond it has one all the same, because its binary code says little, nothing is left out.
+   * The distance beyond which at most `missed` rows up to `limit` are expected to have a cosine above `threshold`. If a
+   * sampled row beyond it has such a cosine, because its binary code says little, nothing is left out.
    */
-  lastLikely(counts: Uint32Array, nearest: number, limit: number, least: number, missed: number): number {
-    const likely = this.#tried.length < triedMin ? limit : this.#lastExpected(counts, nearest, limit, least, missed)
-    return this.#tried.some(({ distance, cosine }) => distance > likely && cosine > least) ? limit : likely
+  farthestLikely(counts: Uint32Array, nearest: number, limit: number, threshold: number, missed: number): number {
+    const likely =
+      this.#sample.length < sampleMin ? limit : this.#lastExpected(counts, nearest, limit, threshold, missed)
+    return this.#sample.some(({ distance, cosine }) => distance > likely && cosine > threshold) ? limit : likely
   }
 
-  #lastExpected(counts: Uint32Array, nearest: number, limit: number, least: number, missed: number): number {
-    const count = this.#tried.length
+  #lastExpected(counts: Uint32Array, nearest: number, limit: number, threshold: number, missed: number): number {
+    const count = this.#sample.length
     const [middle, mean] = [this.#distances / count, this.#cosines / count]
     const common = this.#products / count - middle * mean
     const slope = common / Math.max(1, this.#distanceSquares / count - middle ** 2)
     const variance = this.#cosineSquares / count - mean ** 2 - slope * common
-    const deviation = widened * Math.sqrt(Math.max(0, variance))
+    const deviation = deviationFactor * Math.sqrt(Math.max(0, variance))
     let expected = 0
     for (let distance = limit; distance > nearest; distance--) {
-      const apart = Math.max(0, least - mean - slope * (distance - middle))
+      const apart = Math.max(0, threshold - mean - slope * (distance - middle))
       // An upper bound for the tail of the normal distribution so far above its mean.
       expected += (counts[distance]! * Math.exp(-((apart / deviation) ** 2) / 2)) / 2
       if (!(expected <= missed)) return distance
@@ -234,85 +236,85 @@ class Line {
   }
 }
 
-/** Knows the cosine of the last of the `wanted` best, or a slightly lower bound. */
+/** Knows the cosine of the k-th best, or a slightly lower bound: the threshold. */
 export interface BestSoFar {
-  readonly wanted: number
-  readonly least: number
+  readonly k: number
+  readonly threshold: number
   add(cosine: number, segment: number, chunk: number): void
 }
 
-/** For chunks: counts their cosines in narrow classes. */
+/** For chunks: a histogram of their cosines with narrow buckets. */
 export class BestChunks implements BestSoFar {
-  static readonly #classesOfOne = 8192
-  least = -Infinity
-  readonly wanted: number
-  readonly #counts = new Uint32Array(2 * BestChunks.#classesOfOne + 1)
-  /** The class of the last of the best, and the number of chunks in it and above. */
+  static readonly #bucketsPerUnit = 8192
+  threshold = -Infinity
+  readonly k: number
+  readonly #counts = new Uint32Array(2 * BestChunks.#bucketsPerUnit + 1)
+  /** The bucket of the k-th best chunk, and the number of chunks in it and above. */
   #last = 0
   #above = 0
 
-  constructor(wanted: number) {
-    this.wanted = wanted
+  constructor(k: number) {
+    this.k = k
   }
 
   add(cosine: number): void {
-    if (cosine >= this.least) this.count(this.classOf(cosine))
+    if (cosine >= this.threshold) this.count(this.bucketOf(cosine))
   }
 
-  /** For a cosine that is not below the least. */
-  classOf(cosine: number): number {
-    const place = Math.floor((cosine + 1) * BestChunks.#classesOfOne)
-    return Math.min(Math.max(this.#last, place), this.#counts.length - 1)
+  /** For a cosine that is not below the threshold. */
+  bucketOf(cosine: number): number {
+    const bucket = Math.floor((cosine + 1) * BestChunks.#bucketsPerUnit)
+    return Math.min(Math.max(this.#last, bucket), this.#counts.length - 1)
   }
 
-  count(place: number): void {
-    this.#counts[place]!++
+  count(bucket: number): void {
+    this.#counts[bucket]!++
     this.#above++
-    while (this.#above - this.#counts[this.#last]! >= this.wanted) {
+    while (this.#above - this.#counts[this.#last]! >= this.k) {
       this.#above -= this.#counts[this.#last++]!
-      this.least = this.#last / BestChunks.#classesOfOne - 1
+      this.threshold = this.#last / BestChunks.#bucketsPerUnit - 1
     }
   }
 
-  takeBack(place: number): void {
-    if (place < this.#last) return
-    this.#counts[place]!--
+  uncount(bucket: number): void {
+    if (bucket < this.#last) return
+    this.#counts[bucket]!--
     this.#above--
   }
 }
 
-/** For documents: each counts by its nearest chunk. */
+/** For documents: each counts with its nearest chunk. */
 export class BestDocuments implements BestSoFar {
   readonly #best: BestChunks
   readonly #segments: readonly Segment[]
-  readonly #classes = new Map<number, number>()
+  readonly #buckets = new Map<number, number>()
 
-  constructor(wanted: number, segments: readonly Segment[]) {
-    this.#best = new BestChunks(wanted)
+  constructor(k: number, segments: readonly Segment[]) {
+    this.#best = new BestChunks(k)
     this.#segments = segments
   }
 
-  get wanted(): number {
-    return this.#best.wanted
+  get k(): number {
+    return this.#best.k
   }
 
-  get least(): number {
-    return this.#best.least
+  get threshold(): number {
+    return this.#best.threshold
   }
 
   add(cosine: number, segment: number, chunk: number): void {
-    if (cosine < this.#best.least) return
-    const document = segment * segmentChunksMax + this.#segments[segment]!.image.chunkDocument[chunk]!
-    const known = this.#classes.get(document) ?? -1
-    const place = this.#best.classOf(cosine)
-    if (place <= known) return
-    if (known >= 0) this.#best.takeBack(known)
-    this.#best.count(place)
-    this.#classes.set(document, place)
+    if (cosine < this.#best.threshold) return
+    const document = segment * segmentChunksMax + this.#segments[segment]!.data.chunkDocument[chunk]!
+    const known = this.#buckets.get(document) ?? -1
+    const bucket = this.#best.bucketOf(cosine)
+    if (bucket <= known) return
+    if (known >= 0) this.#best.uncount(known)
+    this.#best.count(bucket)
+    this.#buckets.set(document, bucket)
   }
 }
 
-/** Combines two of these: takes the farther or the nearer of their last cosines. */
+/** Combines two of these: its threshold is the farther or the nearer of theirs. */
 export class BestOfTwo implements BestSoFar {
   readonly #one: BestSoFar
   readonly #other: BestSoFar
@@ -324,13 +326,13 @@ export class BestOfTwo implements BestSoFar {
     this.#isFarther = which === 'farther'
   }
 
-  get wanted(): number {
-    const [one, other] = [this.#one.wanted, this.#other.wanted]
+  get k(): number {
+    const [one, other] = [this.#one.k, this.#other.k]
     return this.#isFarther ? Math.max(one, other) : Math.min(one, other)
   }
 
-  get least(): number {
-    const [one, other] = [this.#one.least, this.#other.least]
+  get threshold(): number {
+    const [one, other] = [this.#one.threshold, this.#other.threshold]
     return this.#isFarther ? Math.min(one, other) : Math.max(one, other)
   }
 

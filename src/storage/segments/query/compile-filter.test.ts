@@ -30,7 +30,7 @@ function expectedMask(scope: Scope, columns: VersionColumns): number {
   return (fields?.has('title') ? titleMask : 0) | (fields?.has('body') ? bodyMask : 0)
 }
 
-test('a compiled scope gives every document the fields that the scope gives it', () => {
+test('a compiled scope opens the same fields of every document as the scope', () => {
   const manyEntries = fc.array(random.scope, { maxLength: 30 }).map((scopes) => ({
     entries: scopes.flatMap(({ entries }) => entries),
   }))
@@ -40,10 +40,10 @@ test('a compiled scope gives every document the fields that the scope gives it',
       fc.array(random.columns, { maxLength: 30 }),
       (scope, documents) => {
         const classes = new FilterClasses()
-        const image = segmentOf(documents, classes)
+        const data = segmentOf(documents, classes)
         const filter = new CompiledFilter(scope, noFilters, classes.list)
         documents.forEach((columns, chunk) => {
-          assert.equal(filter.maskOf(image, chunk), expectedMask(scope, columns))
+          assert.equal(filter.maskOf(data, chunk), expectedMask(scope, columns))
         })
       },
     ),
@@ -51,7 +51,7 @@ test('a compiled scope gives every document the fields that the scope gives it',
   )
 })
 
-test('more windows than there is room for rules are told apart all the same', () => {
+test('more time windows than there are rules are still distinguished', () => {
   const documents = Array.from({ length: 200 }, (_, i) => ({ ...plainColumns, datasetId: `d${i}`, publishedAt: i % 7 }))
   const entry = { platforms: null, languages: null, regions: null, fields: ['body' as const] }
   const entries = documents.map(({ datasetId }, i) => ({
@@ -61,18 +61,18 @@ test('more windows than there is room for rules are told apart all the same', ()
     publishedTo: 5 + i / 1000,
   }))
   const classes = new FilterClasses()
-  const image = segmentOf(documents, classes)
+  const data = segmentOf(documents, classes)
   const filter = new CompiledFilter({ entries }, noFilters, classes.list)
   documents.forEach((columns, chunk) => {
-    assert.equal(filter.maskOf(image, chunk), expectedMask({ entries }, columns))
+    assert.equal(filter.maskOf(data, chunk), expectedMask({ entries }, columns))
   })
 })
 
-test('a filter that is kept learns of new classes', () => {
+test('a cached filter is extended with new classes', () => {
   const classes = new FilterClasses()
   const cache = new FilterCache(classes.list)
   const before = cache.filterFor(random.wholeScope, noFilters)
-  const image = segmentOf(
+  const data = segmentOf(
     [
       { ...plainColumns, datasetId: 'd1' },
       { ...plainColumns, datasetId: 'elsewhere' },
@@ -81,5 +81,5 @@ test('a filter that is kept learns of new classes', () => {
   )
   const filter = cache.filterFor(random.wholeScope, noFilters)
   assert.equal(filter, before)
-  assert.deepEqual([filter.maskOf(image, 0), filter.maskOf(image, 1)], [titleMask | bodyMask, 0])
+  assert.deepEqual([filter.maskOf(data, 0), filter.maskOf(data, 1)], [titleMask | bodyMask, 0])
 })

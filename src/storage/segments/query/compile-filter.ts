@@ -9,12 +9,12 @@ export const titleMask = 1
 export const bodyMask = 2
 export const bothMask = 3
 
-/** From this table entry on, the publication time decides by a rule, whose number is the entry minus this. */
+/** From this table entry on, a rule for the publication time decides. Its number is the entry minus this. */
 const firstTimed = 4
-/** The number of rules that a table entry can name; a class that needs another one is `oddly` timed. */
+/** The number of rules. A class that would need another one has a list of windows of its own. */
 export const timeRulesMax = 64
-/** Several windows at once, or too many rules. */
-const oddlyTimed = 255
+/** The table entry of a class with a list of windows: it needs several, or there are too many rules. */
+const ownWindows = 255
 
 interface Window {
   readonly from: number
@@ -32,7 +32,7 @@ interface Conditions {
   readonly platforms: ReadonlySet<string> | null
   readonly languages: ReadonlySet<string> | null
   readonly regions: ReadonlySet<string> | null
-  /** Without a window any publication time matches, even none; a window needs a time. */
+  /** Without a window a document matches with any publication time or none. A window matches only with a time. */
   readonly window: Window | null
 }
 
@@ -73,7 +73,7 @@ export class CompiledFilter {
   readonly #includeNonCurrent: boolean
   /** By table entry minus `firstTimed`: all classes of a request share the same few windows. */
   readonly timeRules: TimeRule[] = []
-  /** For oddly timed classes: the mask at any time, and what the windows add. */
+  /** For classes with a list of windows: the mask at any time, and the windows with the masks that they add. */
   readonly #always: number[] = []
   readonly #windows: Window[][] = []
 
@@ -105,7 +105,7 @@ export class CompiledFilter {
     this.extend()
   }
 
-  /** Classes are only ever added; a cached filter must be extended before it is used again. */
+  /** Adds table entries for new classes. Must be called before a cached filter is used again. */
   extend(): void {
     const decided = this.table.length
     if (decided === this.#classes.length) return
@@ -115,14 +115,14 @@ export class CompiledFilter {
     this.table = longer
   }
 
-  /** The mask of a chunk whose table entry is above 3, before the rule for titles. */
-  resolve(image: SegmentData, chunk: number): number {
-    const number = image.chunkClass[chunk]!
-    const publishedAt = image.documentPublished[image.chunkDocument[chunk]!]!
+  /** The mask of a chunk whose table entry is above 3, before the rule for titles (`maskOf`). */
+  resolve(data: SegmentData, chunk: number): number {
+    const number = data.chunkClass[chunk]!
+    const publishedAt = data.documentPublished[data.chunkDocument[chunk]!]!
     const entry = this.table[number]!
-    if (entry !== oddlyTimed) {
+    if (entry !== ownWindows) {
       const { from, to, mask, always } = this.timeRules[entry - firstTimed]!
-      // NaN, the time of a document without one, is inside no window.
+      // A document without a time has NaN, which is inside no window.
       return publishedAt >= from && publishedAt < to ? always | mask : always
     }
     let mask = this.#always[number]!
@@ -133,13 +133,13 @@ export class CompiledFilter {
   }
 
   /**
-   * The mask of any chunk. A title belongs to every chunk of its version. If the title alone may be searched it counts
+   * The mask of any chunk. A title belongs to every chunk of its version. If only the title may be searched, it counts
    * for one of them, because the number of chunks would reveal the length of the body.
    */
-  maskOf(image: SegmentData, chunk: number): number {
-    const entry = this.table[image.chunkClass[chunk]!]!
-    const mask = entry > bothMask ? this.resolve(image, chunk) : entry
-    return mask === titleMask && image.titleChunk[image.chunkVersion[chunk]!] !== chunk ? 0 : mask
+  maskOf(data: SegmentData, chunk: number): number {
+    const entry = this.table[data.chunkClass[chunk]!]!
+    const mask = entry > bothMask ? this.resolve(data, chunk) : entry
+    return mask === titleMask && data.titleChunk[data.chunkVersion[chunk]!] !== chunk ? 0 : mask
   }
 
   #decide(number: number): number {
@@ -147,28 +147,28 @@ export class CompiledFilter {
     if (!found.current && !this.#includeNonCurrent) return 0
     if (!meets(this.#filters, found)) return 0
     if (!allows(this.#contentTypes, found.contentType) || !allows(this.#statuses, found.status)) return 0
-    const asked = this.#filters.window
+    const requested = this.#filters.window
     let always = 0
     const windows: Window[] = []
     for (const entry of this.#entries) {
       if (!meets(entry, found)) continue
       const { window, mask } = entry
-      if (window === null && asked === null) always |= mask
+      if (window === null && requested === null) always |= mask
       else {
         windows.push({
-          from: Math.max(window?.from ?? -Infinity, asked?.from ?? -Infinity),
-          to: Math.min(window?.to ?? Infinity, asked?.to ?? Infinity),
+          from: Math.max(window?.from ?? -Infinity, requested?.from ?? -Infinity),
+          to: Math.min(window?.to ?? Infinity, requested?.to ?? Infinity),
           mask,
         })
       }
     }
-    const telling = windows.filter((window) => (window.mask | always) !== always)
-    if (telling.length === 0) return always
-    const rule = telling.length === 1 ? this.#ruleNumber({ ...telling[0]!, always }) : timeRulesMax
+    const relevant = windows.filter((window) => (window.mask | always) !== always)
+    if (relevant.length === 0) return always
+    const rule = relevant.length === 1 ? this.#ruleNumber({ ...relevant[0]!, always }) : timeRulesMax
     if (rule < timeRulesMax) return firstTimed + rule
     this.#always[number] = always
-    this.#windows[number] = telling
-    return oddlyTimed
+    this.#windows[number] = relevant
+    return ownWindows
   }
 
   #ruleNumber({ from, to, mask, always }: TimeRule): number {
@@ -181,12 +181,12 @@ export class CompiledFilter {
 }
 
 /**
- * Caches the filters of recent callers: the scope of an application is the same from request to request, and deciding
- * some thousand classes again took a third of a search.
+ * Caches the filters of recent requests. The scope of an application is the same from request to request, and deciding
+ * some thousand classes again would take a third of a search.
  */
 export class FilterCache {
   readonly #classes: readonly FilterClass[]
-  readonly #filters = new LRUCache<string, CompiledFilter>({ max: filtersKept })
+  readonly #filters = new LRUCache<string, CompiledFilter>({ max: cachedFiltersMax })
 
   constructor(classes: readonly FilterClass[]) {
     this.#classes = classes
@@ -205,13 +205,13 @@ export class FilterCache {
   }
 }
 
-const filtersKept = 64
+const cachedFiltersMax = 64
 
 const scopeKeys = new WeakMap<Scope, string>()
 
 /**
- * A key that is equal for scopes that open the same. It is cached, because a search needs it several times and a scope
- * may list hundreds of datasets.
+ * A key that is equal for equal scopes. It is cached, because a search needs it several times and a scope may list
+ * hundreds of datasets.
  */
 export function scopeKey(scope: Scope): string {
   let key = scopeKeys.get(scope)

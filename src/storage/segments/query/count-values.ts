@@ -1,23 +1,12 @@
-import { type CatalogColumn, columnOf } from '../../../search/column-permissions.ts'
-import { bucketOfDay, dayOf, type Facet, type FacetField, type ValueCount } from '../../../search/facets.ts'
+import { facetRowOf } from '../../../document/rows.ts'
+import { columnOf, type GuardedColumn } from '../../../search/column-permissions.ts'
+import { bucketOfDay, dayOf, type Facet, type ValueCount } from '../../../search/facets.ts'
 import type { FilterClass } from '../format/filter-classes.ts'
 import { compareBytes, type SegmentData } from '../format/segment-data.ts'
 import type { TermDictionary } from '../memory/term-dictionary.ts'
 import type { MatchingDocuments } from './matching-documents.ts'
 
-/**
- * Fields that the class of a chunk determines: classes are counted, and the values are summed up from them at the end.
- */
-const ofClass: Partial<Record<FacetField, (one: FilterClass) => string | null>> = {
-  dataset: ({ datasetId }) => datasetId,
-  platform: ({ platform }) => platform,
-  language: ({ language }) => language,
-  content_type: ({ contentType }) => contentType,
-  region: ({ region }) => region,
-  status: ({ status }) => status,
-}
-
-/** The days of four centuries, 1800 to 2200, are counted in an array; other days are rare. */
+/** The days from 1800 to 2200 are counted in an array, the few others in a map. */
 const firstDay = -62_091
 const daysCounted = 146_097
 
@@ -42,15 +31,15 @@ export const mostFrequent = (limit: number): Selection => ({
 
 /** Counts documents by their values, segment by segment. */
 interface Counter {
-  /** The column that must be marked as opened in the documents before they are added. */
-  readonly column: CatalogColumn | null
-  add(image: SegmentData, matching: MatchingDocuments): void
+  /** The column whose opened documents must be marked before they are added (`MatchingDocuments.opened`). */
+  readonly column: GuardedColumn | null
+  add(data: SegmentData, matching: MatchingDocuments): void
   select(selection: Selection): ValueCount[]
 }
 
 /**
- * The counters of one search; counts that several facets need are made once. Only the needed counters are created: the
- * days take 570 KB, which most searches would clear for nothing.
+ * The counters of one search. Counts that several facets need are made once. Only the needed counters are created,
+ * because the array of days has 570 KB, which most searches would clear for nothing.
  */
 export function countersOf(
   facets: readonly Facet[],
@@ -67,14 +56,16 @@ export function countersOf(
       shared.add(days)
       return { select: (selection: Selection) => days.select(facet.published_at, selection) }
     }
-    const valueIn = ofClass[facet]
-    if (valueIn !== undefined) {
+    const { property, indexed } = facetRowOf(facet)
+    if (indexed === 'columns') {
+      // The class of a chunk decides: classes are counted, and the values are summed up from them at the end.
       byClass ??= new ClassCounter(classes)
       const ofClasses = byClass
       shared.add(ofClasses)
+      const valueIn = (one: FilterClass) => one[property as keyof FilterClass] as string | null
       return { select: (selection: Selection) => ofClasses.select(valueIn, selection) }
     }
-    const counter = new NumberCounter(facet, dictionary)
+    const counter = new NumberCounter(property, columnOf(facet), dictionary)
     shared.add(counter)
     return counter
   })
@@ -115,8 +106,8 @@ class DayCounter {
     const counts = this.#counts
     for (let i = 0; i < count; i++) {
       const day = dayOf(documentPublished[documents[i]!]!)
-      const place = day - firstDay
-      if (place >= 0 && place < daysCounted) counts[place]!++
+      const index = day - firstDay
+      if (index >= 0 && index < daysCounted) counts[index]!++
       else if (!Number.isNaN(day)) this.#rare.set(day, (this.#rare.get(day) ?? 0) + 1)
     }
   }
@@ -127,55 +118,38 @@ class DayCounter {
       const value = bucketOfDay(day, bucket)
       found.set(value, (found.get(value) ?? 0) + count)
     }
-    this.#counts.forEach((count, place) => {
-      if (count > 0) add(place + firstDay, count)
+    this.#counts.forEach((count, index) => {
+      if (count > 0) add(index + firstDay, count)
     })
     for (const [day, count] of this.#rare) add(day, count)
     return selectTexts(found, selection)
   }
 }
 
-/** Each document has a list of values for these facets; `author`, which is not here, is one value. */
-const listsOf: Partial<
-  Record<
-    FacetField,
-    {
-      readonly starts: 'topicStart' | 'tagStart' | 'classificationStart'
-      readonly values: 'topics' | 'tags' | 'classifications'
-    }
-  >
-> = {
-  topics: { starts: 'topicStart', values: 'topics' },
-  tags: { starts: 'tagStart', values: 'tags' },
-  classifications: { starts: 'classificationStart', values: 'classifications' },
-}
-
-/** Counts values by their numbers in a segment: there are so many that a text is read only if it is returned. */
+/** Counts values by their numbers. There are so many values that a text is read only if it is returned. */
 class NumberCounter implements Counter {
-  readonly column: CatalogColumn | null
-  readonly #field: FacetField
+  readonly column: GuardedColumn | null
+  readonly #property: string
   readonly #dictionary: TermDictionary
   readonly #counts: Uint32Array
   readonly #found: number[] = []
 
-  constructor(field: FacetField, dictionary: TermDictionary) {
-    this.#field = field
-    this.column = columnOf(field)
+  constructor(property: string, column: GuardedColumn | null, dictionary: TermDictionary) {
+    this.#property = property
+    this.column = column
     this.#dictionary = dictionary
     // Pages without counts are never touched.
     this.#counts = new Uint32Array(dictionary.sharedSize)
   }
 
-  add(image: SegmentData, { count, documents, opened }: MatchingDocuments): void {
-    const lists = listsOf[this.#field]
-    const starts = lists && image[lists.starts]
-    const values = lists === undefined ? image.documentAuthor : image[lists.values]
+  add(data: SegmentData, { count, documents, opened }: MatchingDocuments): void {
+    const { starts, values } = data.catalog[this.#property]!
     const [counts, found] = [this.#counts, this.#found]
     for (let i = 0; i < count; i++) {
       if (opened[i] === 0) continue
       const document = documents[i]!
-      const end = starts === undefined ? document + 1 : starts[document + 1]!
-      for (let at = starts === undefined ? document : starts[document]!; at < end; at++) {
+      const end = starts === null ? document + 1 : starts[document + 1]!
+      for (let at = starts === null ? document : starts[document]!; at < end; at++) {
         const number = values[at]!
         if (counts[number]!++ === 0 && number !== 0) found.push(number)
       }
@@ -187,7 +161,7 @@ class NumberCounter implements Counter {
     const dictionary = this.#dictionary
     const { text, starts } = dictionary
     const counts = this.#counts
-    // A short sorted list: nearly all values are rejected by their count, or by a few of their bytes.
+    // A short sorted list, because nearly all values are rejected by their count or by a few of their bytes.
     const best: number[] = []
     const isBefore = (a: number, b: number) =>
       byValue || counts[a] === counts[b] ? dictionary.compare(a, b) < 0 : counts[a]! > counts[b]!

@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import { receiveMessageOnPort } from 'node:worker_threads'
 import type { ScopeEntry } from '../../../access/scope.ts'
+import type { Conditions } from '../../../document/field-types.ts'
 import type { WithoutVectorOutcome, WithoutVectorRequest } from '../../../indexing/fed-index.ts'
-import { type CatalogColumn, entriesOpening } from '../../../search/column-permissions.ts'
+import { entriesOpening, type GuardedColumn } from '../../../search/column-permissions.ts'
 import { packStatistics, unpackStatistics } from '../../../search/keyword-statistics.ts'
 import {
-  type CatalogConditions,
   type ChunkScore,
   type DocumentScores,
   type KeywordOutcome,
@@ -32,14 +32,14 @@ import { usableVector } from '../format/vector-column.ts'
 import { Control } from '../memory/control.ts'
 import { openColumn, openSegment, type SearchView, type Segment } from '../memory/segment.ts'
 import { TermDictionary } from '../memory/term-dictionary.ts'
-import type { DoubtfulVectors, ListUpdate, Profile } from '../memory/thread-messages.ts'
+import type { ListUpdate, Profile, SuspectVectors } from '../memory/thread-messages.ts'
 import { type NumberedConditions, numberConditions } from './catalog-conditions.ts'
 import { type CompiledFilter, FilterCache } from './compile-filter.ts'
 import { countersOf, mostFrequent } from './count-values.ts'
 import { KeywordKernel } from './keyword-kernel.ts'
-import { LackingVectors, pageWithoutVector } from './lacking-vectors.ts'
 import { isOpened, MatchingDocuments } from './matching-documents.ts'
-import { skipFromUsual } from './max-score.ts'
+import { skipFromDefault } from './max-score.ts'
+import { MissingVectors, pageWithoutVector } from './missing-vectors.ts'
 import {
   countedBy,
   findTerms,
@@ -54,15 +54,15 @@ import { type PrefixLists, PrefixWords } from './prefix-chunks.ts'
 import type { Outcome, ReaderCall, ReaderOptions, SearchReply } from './reader-calls.ts'
 import { TermScan } from './scan-terms.ts'
 import { StatisticsCache } from './scope-statistics.ts'
-import { placesOf, type ScoringByVector, scoreByVector, scoreByWords } from './score-documents.ts'
+import { locateDocuments, type ScoringByVector, scoreByVector, scoreByWords } from './score-documents.ts'
 import { type ByDocument, searchKeyword } from './search-keyword.ts'
 import { type ReadFloats, searchVector } from './search-vector.ts'
 import { findSimilarWords } from './similar-words.ts'
 import { type IndexPart, segmentsOf, wholeIndex } from './split-search.ts'
 import { VectorKernel } from './vector-kernel.ts'
 
-interface Opened {
-  /** All segments. */
+interface OpenedIndex {
+  /** All segments of the snapshot. */
   readonly view: SearchView
   /** The numbers of the query's terms. */
   readonly terms: TermNumbers
@@ -71,9 +71,9 @@ interface Opened {
   readonly conditions: NumberedConditions | null
 }
 
-/** A plan, with the statistics for the next page. */
-interface HandedPlan extends KeywordPlan {
-  readonly handedOn: readonly number[] | undefined
+/** A plan, and its statistics in packed form, which the request for the next page returns. */
+interface PlanWithStatistics extends KeywordPlan {
+  readonly pageStatistics: readonly number[] | undefined
 }
 
 const noQuery: KeywordQuery = { clauses: [], boosts: [] }
@@ -93,11 +93,11 @@ export class IndexReader {
   readonly #filters = new FilterCache(this.#classes)
   readonly #statistics = new StatisticsCache(this.#classes)
   /** By the number of the profile; null for a profile that the index does not know. */
-  readonly #lacking = new Map<number | null, LackingVectors>()
+  readonly #missingVectors = new Map<number | null, MissingVectors>()
   readonly #matching = new MatchingDocuments()
   #profiles: readonly Profile[] = []
   #segments: Segment[] = []
-  #waiting: ListUpdate[] = []
+  #pendingUpdates: ListUpdate[] = []
   #vectors: VectorReader | null = null
   #fileEpoch = 0
   #state = 0
@@ -115,11 +115,8 @@ export class IndexReader {
   /** Called after each read of vectors from the file: with null, or with the error. */
   onVectorFile: (error: unknown) => void = () => {}
 
-  /**
-   * Called with vectors that the file lacks or that are damaged: their chunks were deleted since, or the file is
-   * damaged.
-   */
-  onDoubt: (vectors: DoubtfulVectors) => void = () => {}
+  /** Called with vectors that are missing or damaged: their chunks were deleted meanwhile, or the file is damaged. */
+  onSuspectVectors: (vectors: SuspectVectors) => void = () => {}
 
   /** `deadline` is on the clock of `performance.now()`. */
   answer(call: ReaderCall, deadline: number, part: IndexPart = wholeIndex): SearchReply {
@@ -166,8 +163,8 @@ export class IndexReader {
     const { shared, counters } = countersOf(request.facets?.of ?? [], this.#classes, this.#dictionary)
     const openedBy = this.#openedBy(request)
     const isCurrent = (number: number) => this.#classes[number]!.current
-    const markOpened: ByDocument['markOpened'] = (image, matching, column) =>
-      matching.markOpened(image, isCurrent, openedBy(column))
+    const markOpened: ByDocument['markOpened'] = (data, matching, column) =>
+      matching.markOpened(data, isCurrent, openedBy(column))
     const isByDocument = order !== 'relevance' || conditions !== null || counters.length > 0
     const view = partOf(opened.view, part)
     const limit = wholeNumber(request.limit)
@@ -176,7 +173,7 @@ export class IndexReader {
       plan,
       filter: this.#filters.filterFor(request.scope, request.filters),
       visible: isUnfiltered(request) ? this.#statistics.searchable(request.scope, opened.view) : () => null,
-      skipFrom: this.#options.skipFrom ?? skipFromUsual,
+      skipFrom: this.#options.skipFrom ?? skipFromDefault,
       kernel: this.#keywordKernel,
       limit,
       after: request.after,
@@ -189,36 +186,36 @@ export class IndexReader {
             matching: this.#matching,
             markOpened,
             conditions,
-            count: (image, matching) => {
+            count: (data, matching) => {
               for (const counter of shared) {
-                if (counter.column !== null) markOpened(image, matching, counter.column)
-                counter.add(image, matching)
+                if (counter.column !== null) markOpened(data, matching, counter.column)
+                counter.add(data, matching)
               }
             },
           },
       deadline,
     })
     if (found === null) return timedOut
-    // If other threads do parts of the search, there may be a next page though this part has none.
-    const page = found.next === null && part.of === 1 ? found : { ...found, statistics: plan.handedOn }
+    // If other threads do parts of the search, there may be a next page even if this part has none.
+    const page = found.next === null && part.of === 1 ? found : { ...found, statistics: plan.pageStatistics }
     if (request.facets === undefined) return page
     const selection = mostFrequent(wholeNumber(request.facets.limit))
     const facets = counters.map((counter) => counter.select(selection))
-    // The index was cleared meanwhile: the counted numbers stand for other values now.
+    // The counted numbers may stand for other values now.
     if (this.#dictionary.epoch !== opened.epoch) return this.#keyword(request, deadline, part)
     return { ...page, facets }
   }
 
   /**
-   * A function that finds the filter for current documents, or for a column of the catalog; a `null` filter means all
-   * documents that the request shows.
+   * Returns a function that finds the filter for current documents, or for a column of the catalog. A `null` filter
+   * means all documents that the request shows.
    */
-  #openedBy({ scope, filters }: KeywordRequest): (column: CatalogColumn | null) => CompiledFilter | null {
-    const known = new Map<CatalogColumn | null, CompiledFilter | null>()
-    const filterOf = (column: CatalogColumn | null): CompiledFilter | null => {
+  #openedBy({ scope, filters }: KeywordRequest): (column: GuardedColumn | null) => CompiledFilter | null {
+    const known = new Map<GuardedColumn | null, CompiledFilter | null>()
+    const filterOf = (column: GuardedColumn | null): CompiledFilter | null => {
       const entries = column === null ? scope.entries : entriesOpening(column, scope)
       if (entries.length === scope.entries.length && !filters.includeNonCurrent) return null
-      return this.#filters.filterFor(column === null ? scope : { entries: entries.map(wholly) }, noFilters)
+      return this.#filters.filterFor(column === null ? scope : { entries: entries.map(withWholeText) }, noFilters)
     }
     return (column) => {
       if (!known.has(column)) known.set(column, filterOf(column))
@@ -229,23 +226,23 @@ export class IndexReader {
   #values(request: ValuesRequest, deadline: number): ValuesOutcome {
     const { scope, field, prefix, after, limit } = request
     const { view, epoch } = this.#open()
-    const filter = this.#filters.filterFor({ entries: scope.entries.map(wholly) }, noFilters)
+    const filter = this.#filters.filterFor({ entries: scope.entries.map(withWholeText) }, noFilters)
     const { shared, counters } = countersOf([field], this.#classes, this.#dictionary)
-    for (const { image, deletedAt } of view.segments) {
+    for (const { data, deletedAt } of view.segments) {
       if (performance.now() > deadline) return timedOut
-      this.#matching.takeVisible(image, deletedAt, view.generation, filter)
-      for (const counter of shared) counter.add(image, this.#matching)
+      this.#matching.takeVisible(data, deletedAt, view.generation, filter)
+      for (const counter of shared) counter.add(data, this.#matching)
     }
-    const most = Math.max(1, wholeNumber(limit))
+    const pageSize = Math.max(1, wholeNumber(limit))
     const found = counters[0]!.select({
-      limit: most + 1,
+      limit: pageSize + 1,
       byValue: true,
       prefix: Buffer.from(prefix),
       after: after === null ? null : Buffer.from(after),
     })
     if (this.#dictionary.epoch !== epoch) return this.#values(request, deadline)
-    const values = found.slice(0, most)
-    return { outcome: 'found', values, next: found.length > most ? values.at(-1)!.value : null }
+    const values = found.slice(0, pageSize)
+    return { outcome: 'found', values, next: found.length > pageSize ? values.at(-1)!.value : null }
   }
 
   #similarWords(request: SimilarWordsRequest, deadline: number): SimilarWordsOutcome {
@@ -254,10 +251,10 @@ export class IndexReader {
     const filter = this.#filters.filterFor(scope, filters)
     const open = this.#filters.filterFor(scope, noFilters)
     const isCurrent = (number: number) => this.#classes[number]!.current
-    const admits =
+    const accepts =
       conditions &&
-      ((image: SegmentData, chunk: number) =>
-        isOpened(image, chunk, isCurrent, open) && conditions.hold(image, image.chunkDocument[chunk]!))
+      ((data: SegmentData, chunk: number) =>
+        isOpened(data, chunk, isCurrent, open) && conditions.hold(data, data.chunkDocument[chunk]!))
     this.#keywordKernel.begin(filter, this.#options.titleWeight)
     const words = findSimilarWords({
       view,
@@ -265,8 +262,8 @@ export class IndexReader {
       terms: this.#terms,
       kernel: this.#keywordKernel,
       filter,
-      admits,
-      countIn: admits === null && isUnfiltered(request) ? this.#statistics.counter(scope, view) : null,
+      accepts,
+      countIn: accepts === null && isUnfiltered(request) ? this.#statistics.counter(scope, view) : null,
       request,
       deadline,
     })
@@ -279,8 +276,8 @@ export class IndexReader {
     const filter = this.#filters.filterFor(request.scope, request.filters)
     const profile = this.#profiles.find(({ profileId }) => profileId === request.profileId)
     const vector = profile === undefined ? null : usableVector(request.vector, profile.dimensions)
-    // Computed for the whole index by one of the threads that share the search: shares of its parts would be wrong.
-    const vectorsPending = part.number === 0 && this.#lackingOf(profile).areMany(opened.view, filter)
+    // One of the threads that share a search decides this for the whole index, because parts of it may differ.
+    const vectorsPending = part.number === 0 && this.#missingVectorsOf(profile).areMany(opened.view, filter)
     if (profile === undefined || vector === null) return { outcome: 'found', hits: [], vectorsPending }
     const searchable = this.#statistics.gather(request.scope, opened.view, [], new Map(), deadline)
     if (searchable === null) return timedOut
@@ -295,7 +292,7 @@ export class IndexReader {
       vector,
       topK,
       enough,
-      among: searchable.chunks / part.of,
+      searchableChunks: searchable.chunks / part.of,
       kernel: this.#kernel,
       readFloats: this.#readFloats,
       deadline,
@@ -308,17 +305,17 @@ export class IndexReader {
     const profile = this.#profiles.find((known) => known.profileId === profileId)
     const isWanted = this.#classes.map(({ language }) => languages === null || languages.includes(language ?? ''))
     const page = { after, limit: Math.max(1, wholeNumber(limit)) }
-    return pageWithoutVector(view, this.#lackingOf(profile), isWanted, page)
+    return pageWithoutVector(view, this.#missingVectorsOf(profile), isWanted, page)
   }
 
-  #lackingOf(profile: Profile | undefined): LackingVectors {
+  #missingVectorsOf(profile: Profile | undefined): MissingVectors {
     const number = profile?.number ?? null
-    let lacking = this.#lacking.get(number)
-    if (lacking === undefined) {
-      lacking = new LackingVectors(number)
-      this.#lacking.set(number, lacking)
+    let missing = this.#missingVectors.get(number)
+    if (missing === undefined) {
+      missing = new MissingVectors(number)
+      this.#missingVectors.set(number, missing)
     }
-    return lacking
+    return missing
   }
 
   #score(request: ScoreRequest, deadline: number): ScoreOutcome {
@@ -329,15 +326,15 @@ export class IndexReader {
     if (this.#dictionary.epoch !== opened.epoch) return this.#score(request, deadline)
     const { documentIds, scope, filters, explain = [], vectors } = request
     const { view } = opened
-    const places = placesOf(view, documentIds)
+    const locations = locateDocuments(view, documentIds)
     const isExplained = documentIds.map((documentId) => explain.includes(documentId))
     const filter = this.#filters.filterFor(scope, filters)
-    const byWords = scoreByWords({ view, plan, filter, isExplained, deadline }, places)
+    const byWords = scoreByWords({ view, plan, filter, isExplained, deadline }, locations)
     if (byWords === null) return timedOut
     const byVectors: (ChunkScore | null)[][] = documentIds.map(() => [])
     for (const vector of vectors) {
       const scoring = this.#scoringByVector({ ...vector, scope }, view, deadline)
-      const scored = scoring === null ? places.map(() => null) : scoreByVector(scoring, places)
+      const scored = scoring === null ? locations.map(() => null) : scoreByVector(scoring, locations)
       if (scored === null) return timedOut
       for (const [i, scores] of byVectors.entries()) scores.push(scored[i]!)
     }
@@ -347,14 +344,14 @@ export class IndexReader {
     return { outcome: 'found', scores }
   }
 
-  /** `null` for a profile that the index does not know, or a vector that cannot be compared. */
+  /** Returns `null` for a profile that the index does not know, or a vector that cannot be compared. */
   #scoringByVector(
-    { profileId, vector: asked, scope, filters }: NearQuery & Pick<ScoreRequest, 'scope'>,
+    { profileId, vector: requested, scope, filters }: NearQuery & Pick<ScoreRequest, 'scope'>,
     view: SearchView,
     deadline: number,
   ): ScoringByVector | null {
     const profile = this.#profiles.find((known) => known.profileId === profileId)
-    const vector = profile === undefined ? null : usableVector(asked, profile.dimensions)
+    const vector = profile === undefined ? null : usableVector(requested, profile.dimensions)
     if (profile === undefined || vector === null) return null
     const filter = this.#filters.filterFor(scope, filters)
     const [kernel, readFloats] = [this.#kernel, this.#readFloats]
@@ -362,13 +359,13 @@ export class IndexReader {
   }
 
   /** Pins the reader to the current state of the index until `unpin`. */
-  #open(query: KeywordQuery = noQuery, asked?: CatalogConditions): Opened {
+  #open(query: KeywordQuery = noQuery, requested?: Conditions): OpenedIndex {
     let terms: TermNumbers = new Map()
     let epoch = 0
     let conditions: NumberedConditions | null = null
     const { version, state, generation } = this.#control.snapshot(this.#options.reader, () => {
       terms = findTerms(query, this.#dictionary)
-      conditions = numberConditions(asked, this.#dictionary)
+      conditions = numberConditions(requested, this.#dictionary, this.#classes)
       epoch = this.#dictionary.epoch
     })
     this.#follow(version)
@@ -377,40 +374,41 @@ export class IndexReader {
   }
 
   /**
-   * `null` if the time runs out. Must be repeated with another state if the dictionary's epoch has changed meanwhile.
+   * Returns `null` if the time runs out. The caller must open the index again if the dictionary's epoch has changed
+   * meanwhile.
    */
   #plan(
     request: Pick<ScoreRequest, 'scope' | 'filters' | 'statistics'>,
     query: KeywordQuery,
-    { view, terms }: Opened,
+    { view, terms }: OpenedIndex,
     deadline: number,
-  ): HandedPlan | null {
+  ): PlanWithStatistics | null {
     const { scope, filters } = request
     const prefixed = this.#prefixed(query, view, deadline)
     if (prefixed === null) return null
     const known = [...terms.values()].filter((term) => term !== 0)
-    const asksNothing = terms.size + prefixed.size === 0
-    const asked = [...terms.keys(), ...prefixed.keys()]
-    const handed = unpackStatistics(request.statistics, asked)
-    const statistics = asksNothing
+    const isEmpty = terms.size + prefixed.size === 0
+    const counted = [...terms.keys(), ...prefixed.keys()]
+    const previous = unpackStatistics(request.statistics, counted)
+    const statistics = isEmpty
       ? noStatistics
-      : handed === null
+      : previous === null
         ? this.#statistics.gather(scope, view, known, prefixed, deadline)
-        : statisticsFrom(handed, terms, prefixed)
+        : statisticsFrom(previous, terms, prefixed)
     if (statistics === null) return null
     const { titleWeight } = this.#options
     const weighing = { titleWeight, includeNonCurrent: filters.includeNonCurrent }
-    const handedOn = packStatistics(asked, countedBy(statistics, terms, prefixed))
-    return { ...planKeyword(query, terms, prefixed, statistics, weighing), handedOn }
+    const pageStatistics = packStatistics(counted, countedBy(statistics, terms, prefixed))
+    return { ...planKeyword(query, terms, prefixed, statistics, weighing), pageStatistics }
   }
 
-  /** By prefix. `null` if the time runs out. */
+  /** The chunks of each prefix; `null` if the time runs out. */
   #prefixed(query: KeywordQuery, { segments }: SearchView, deadline: number): ReadonlyMap<string, PrefixLists> | null {
     const prefixed = new Map<string, PrefixLists>()
-    for (const beginning of prefixesOf(query)) {
-      const lists = this.#prefixWords.lists(segments, beginning, deadline)
+    for (const prefix of prefixesOf(query)) {
+      const lists = this.#prefixWords.lists(segments, prefix, deadline)
       if (lists === null) return null
-      prefixed.set(beginning, lists)
+      prefixed.set(prefix, lists)
     }
     return prefixed
   }
@@ -418,25 +416,25 @@ export class IndexReader {
   /** Brings the list to exactly `version`: later updates are not published yet. */
   #follow(version: number): void {
     for (let received = receiveMessageOnPort(this.#options.writer); received; ) {
-      this.#waiting.push(received.message as ListUpdate)
+      this.#pendingUpdates.push(received.message as ListUpdate)
       received = receiveMessageOnPort(this.#options.writer)
     }
-    const due = this.#waiting.filter((update) => update.version <= version)
+    const due = this.#pendingUpdates.filter((update) => update.version <= version)
     if (due.length === 0) return
-    this.#waiting = this.#waiting.filter((update) => update.version > version)
-    // A segment that was added and removed in between is gone: its memory may hold something else by now.
+    this.#pendingUpdates = this.#pendingUpdates.filter((update) => update.version > version)
+    // A segment that was added and removed in between is skipped, because its memory may have been reused.
     const removed = new Set(due.flatMap((update) => update.remove))
     this.#segments = this.#segments.filter((segment) => !removed.has(segment.id))
-    for (const update of due) this.#take(update, removed)
+    for (const update of due) this.#applyUpdate(update, removed)
   }
 
-  #take(update: ListUpdate, removed: ReadonlySet<number>): void {
+  #applyUpdate(update: ListUpdate, removed: ReadonlySet<number>): void {
     for (const [number, memory] of update.memories) this.#memories[number] = memory
-    const added = update.add.filter((place) => !removed.has(place.id))
-    this.#segments = [...this.#segments, ...added.map((place) => openSegment(this.#memories, place))]
-    for (const { segment: id, place } of update.columns) {
+    const added = update.add.filter((location) => !removed.has(location.id))
+    this.#segments = [...this.#segments, ...added.map((location) => openSegment(this.#memories, location))]
+    for (const { segment: id, location } of update.columns) {
       const segment = this.#segments.find((known) => known.id === id)
-      segment?.columns.set(place.profile, openColumn(this.#memories, place, segment.image.chunks))
+      segment?.columns.set(location.profile, openColumn(this.#memories, location, segment.data.chunks))
     }
     if (update.classesFrom < this.#classes.length) {
       this.#filters.clear()
@@ -458,20 +456,20 @@ export class IndexReader {
       const read = this.#vectors.read(vectorKeys.map((key) => vectorId(profile, key)))
       this.onVectorFile(null)
       const missing = vectorKeys.filter((_, i) => read[i] === null)
-      if (missing.length > 0) this.onDoubt({ profile, vectorKeys: missing })
+      if (missing.length > 0) this.onSuspectVectors({ profile, vectorKeys: missing })
       return read
     } catch (error) {
       if (!isSqliteError(error)) throw error
-      // If the file cannot be read, the answer is less precise.
+      // Without the floats the result is less precise.
       this.onVectorFile(error)
-      if (isDamage(error)) this.onDoubt({ profile, vectorKeys })
+      if (isDamage(error)) this.onSuspectVectors({ profile, vectorKeys })
       return []
     }
   }
 }
 
-/** An entry that opens any field of a document opens its columns. */
-const wholly = (entry: ScopeEntry): ScopeEntry => ({ ...entry, fields: ['title', 'body'] })
+/** For the catalog columns of documents, which an entry opens together with any field. */
+const withWholeText = (entry: ScopeEntry): ScopeEntry => ({ ...entry, fields: ['title', 'body'] })
 
 const isUnfiltered = ({ filters }: { readonly filters: SearchFilters }): boolean =>
   isDeepStrictEqual(filters, noFilters)

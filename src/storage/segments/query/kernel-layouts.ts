@@ -1,6 +1,6 @@
 import { segmentChunksMax } from '../format/segment-data.ts'
 import { dimensionsMax } from '../format/vector-column.ts'
-import { blockTerms, groupLetters, groupsOfBlock, shapePlaces } from '../memory/term-shapes.ts'
+import { blockTerms, groupLetters, groupsOfBlock, shapeOffsets } from '../memory/term-shapes.ts'
 import { timeRulesMax } from './compile-filter.ts'
 
 /**
@@ -17,7 +17,7 @@ export type Parts = Readonly<Record<string, Part>>
 export interface Layout<P extends Parts> {
   readonly parts: P
   /** In bytes. */
-  readonly places: Readonly<Record<keyof P & string, number>>
+  readonly offsets: Readonly<Record<keyof P & string, number>>
   /** All names that the text of the kernel may use. */
   readonly names: Readonly<Record<string, number>>
   readonly bytes: number
@@ -27,29 +27,29 @@ export interface Layout<P extends Parts> {
 const alignment = 16
 
 function layOut<const P extends Parts>(parts: P, otherNames: Readonly<Record<string, number>> = {}): Layout<P> {
-  const places: Record<string, number> = {}
+  const offsets: Record<string, number> = {}
   const names: Record<string, number> = { ...otherNames }
-  const give = (name: string, place: number) => {
+  const setName = (name: string, offset: number) => {
     if (name in names) throw new Error(`a kernel has two parts with the name ${name}`)
-    names[name] = place
+    names[name] = offset
   }
   let end = 0
   for (const [part, [type, numbers]] of Object.entries(parts)) {
-    const place = Math.ceil(end / alignment) * alignment
+    const offset = Math.ceil(end / alignment) * alignment
     const fields = typeof numbers === 'number' ? [part] : numbers
-    places[part] = place
+    offsets[part] = offset
     fields.forEach((field, i) => {
-      give(field, place + i * bytesOfNumber[type])
+      setName(field, offset + i * bytesOfNumber[type])
     })
-    end = place + bytesOfNumber[type] * (typeof numbers === 'number' ? numbers : numbers.length)
+    end = offset + bytesOfNumber[type] * (typeof numbers === 'number' ? numbers : numbers.length)
   }
-  return { parts, places: places as Layout<P>['places'], names, bytes: end }
+  return { parts, offsets: offsets as Layout<P>['offsets'], names, bytes: end }
 }
 
 /** The number of classes that `chunkWord` can represent. */
 export const kernelClassesMax = 2 ** 16
 /** The number of terms of a prefix that are passed to the kernel at a time. */
-export const placesAtOnce = 16_384
+export const positionsAtOnce = 16_384
 export const phraseWordsMax = 1024
 
 const bitOfEachChunk = segmentChunksMax / 32
@@ -57,11 +57,11 @@ const bitOfEachChunk = segmentChunksMax / 32
 export const keywordLayout = layOut({
   /** Weighted frequencies, by mask << 8 | code. */
   weighted: ['f64', 4 * 256],
-  /** The number of candidates that a call found, and of postings or chunks that it put off. */
+  /** The number of candidates that a call found, and the number of postings or chunks that it deferred. */
   candidates: ['u32', 1],
-  putOff: ['u32', 1],
+  deferredCount: ['u32', 1],
   /** The offsets of the segment's sections in the arena. */
-  image: [
+  segment: [
     'i32',
     [
       'words',
@@ -100,7 +100,7 @@ export const keywordLayout = layOut({
   clauseTouched: ['i32', bitOfEachChunk],
   foundScores: ['f64', segmentChunksMax],
   foundChunks: ['u16', segmentChunksMax],
-  off: ['u32', segmentChunksMax],
+  deferred: ['u32', segmentChunksMax],
   phraseFrequencies: ['u32', segmentChunksMax],
   list: ['u16', segmentChunksMax],
   masks: ['u8', segmentChunksMax],
@@ -108,9 +108,9 @@ export const keywordLayout = layOut({
   prefixFields: ['u8', segmentChunksMax],
   prefixTitles: ['u32', bitOfEachChunk],
   prefixBodies: ['u32', bitOfEachChunk],
-  places: ['u32', placesAtOnce],
+  termPositions: ['u32', positionsAtOnce],
   marks: ['u32', bitOfEachChunk],
-  noted: ['u32', bitOfEachChunk],
+  matching: ['u32', bitOfEachChunk],
   // One entry more than there are postings: an entry is written before it is counted.
   kept: ['u32', segmentChunksMax + 1],
 })
@@ -130,7 +130,7 @@ export const vectorLayout = layOut({
   codeTables: ['u8', 4 * dimensionsMax],
   components: ['i16', dimensionsMax],
   list: ['u16', segmentChunksMax],
-  near: ['u16', segmentChunksMax],
+  nearDistances: ['u16', segmentChunksMax],
   visible: ['u32', bitOfEachChunk],
   /** The number of found rows, by distance. */
   counts: ['u32', 2 ** 16],
@@ -146,14 +146,14 @@ const groupStartBytes = 4
 
 export const termLayout = layOut(
   {
-    letterPlaces: ['i32', 128],
-    typed: ['i32', ['typed', 'typedTwice', 'length', 'edits', 'lackedMax', 'moreMax']],
+    letterPositions: ['i32', 128],
+    typed: ['i32', ['typed', 'typedRepeated', 'length', 'edits', 'missingMax', 'extraMax']],
     ranges: ['u16', 2 * groupLetters.length],
     // One entry more than there are terms: an entry is written before it is counted.
     found: ['i32', blockTerms + 1],
   },
   {
-    ...shapePlaces,
+    ...shapeOffsets,
     blockTerms,
     letterGroups: groupLetters.length,
     /** The bytes of the starts of a block's groups, and those of one length. */

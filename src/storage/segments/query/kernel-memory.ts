@@ -2,50 +2,50 @@ import { readFileSync } from 'node:fs'
 import type { Layout, Parts } from './kernel-layouts.ts'
 
 /** Opens an array of numbers in a memory, by their type. */
-const openRow = {
-  f64: (buffer: ArrayBuffer, place: number, length: number) => new Float64Array(buffer, place, length),
-  f32: (buffer: ArrayBuffer, place: number, length: number) => new Float32Array(buffer, place, length),
-  i32: (buffer: ArrayBuffer, place: number, length: number) => new Int32Array(buffer, place, length),
-  u32: (buffer: ArrayBuffer, place: number, length: number) => new Uint32Array(buffer, place, length),
-  i16: (buffer: ArrayBuffer, place: number, length: number) => new Int16Array(buffer, place, length),
-  u16: (buffer: ArrayBuffer, place: number, length: number) => new Uint16Array(buffer, place, length),
-  u8: (buffer: ArrayBuffer, place: number, length: number) => new Uint8Array(buffer, place, length),
+const openArray = {
+  f64: (buffer: ArrayBuffer, offset: number, length: number) => new Float64Array(buffer, offset, length),
+  f32: (buffer: ArrayBuffer, offset: number, length: number) => new Float32Array(buffer, offset, length),
+  i32: (buffer: ArrayBuffer, offset: number, length: number) => new Int32Array(buffer, offset, length),
+  u32: (buffer: ArrayBuffer, offset: number, length: number) => new Uint32Array(buffer, offset, length),
+  i16: (buffer: ArrayBuffer, offset: number, length: number) => new Int16Array(buffer, offset, length),
+  u16: (buffer: ArrayBuffer, offset: number, length: number) => new Uint16Array(buffer, offset, length),
+  u8: (buffer: ArrayBuffer, offset: number, length: number) => new Uint8Array(buffer, offset, length),
 }
 const pageBytes = 65_536
 
-type Row = ReturnType<(typeof openRow)[keyof typeof openRow]>
+type NumberArray = ReturnType<(typeof openArray)[keyof typeof openArray]>
 type Named<Names> = Names extends readonly (infer Name extends string)[] ? Readonly<Record<Name, number>> : never
 
 export interface KernelMemory<P extends Parts> {
   readonly memory: WebAssembly.Memory
-  readonly rows: {
-    readonly [Name in keyof P as P[Name][1] extends number ? Name : never]: ReturnType<(typeof openRow)[P[Name][0]]>
+  readonly arrays: {
+    readonly [Name in keyof P as P[Name][1] extends number ? Name : never]: ReturnType<(typeof openArray)[P[Name][0]]>
   }
-  /** Writes numbers that have names: always all of them, so that none is left over from the previous call. */
+  /** Writes the named numbers of a part, all of them, so that none is left over from the previous call. */
   readonly write: {
     readonly [Name in keyof P as P[Name][1] extends number ? never : Name]: (numbers: Named<P[Name][1]>) => void
   }
 }
 
-export function openMemory<P extends Parts>({ parts, places, bytes }: Layout<P>): KernelMemory<P> {
+export function openMemory<P extends Parts>({ parts, offsets, bytes }: Layout<P>): KernelMemory<P> {
   const memory = new WebAssembly.Memory({ initial: Math.ceil(bytes / pageBytes) })
-  const rows: Record<string, unknown> = {}
+  const arrays: Record<string, unknown> = {}
   const write: Record<string, unknown> = {}
   for (const [name, [type, numbers]] of Object.entries(parts)) {
-    const open = (length: number) => openRow[type](memory.buffer as ArrayBuffer, places[name]!, length)
-    if (typeof numbers === 'number') rows[name] = open(numbers)
+    const open = (length: number) => openArray[type](memory.buffer as ArrayBuffer, offsets[name]!, length)
+    if (typeof numbers === 'number') arrays[name] = open(numbers)
     else write[name] = writerOf(open(numbers.length), numbers)
   }
-  return { memory, rows, write } as unknown as KernelMemory<P>
+  return { memory, arrays, write } as unknown as KernelMemory<P>
 }
 
-function writerOf(row: Row, names: readonly string[]): (numbers: Readonly<Record<string, number>>) => void {
+function writerOf(array: NumberArray, names: readonly string[]): (numbers: Readonly<Record<string, number>>) => void {
   return (numbers) => {
-    for (let i = 0; i < names.length; i++) row[i] = numbers[names[i]!]!
+    for (let i = 0; i < names.length; i++) array[i] = numbers[names[i]!]!
   }
 }
 
-/** A kernel that reads arenas: one instance for each, made on first use. */
+/** A kernel that reads arenas. Each arena has its own instance, which is created on first use. */
 export class ArenaKernel<Exports> {
   readonly #module: WebAssembly.Module
   readonly #arenas: readonly WebAssembly.Memory[]
@@ -71,8 +71,8 @@ export class ArenaKernel<Exports> {
 }
 
 /**
- * Compiles a WebAssembly module of this folder. There is no other implementation: every machine that runs Node 26 has
- * SIMD, except some very old processors.
+ * Compiles a WebAssembly module of this folder. There is no fallback without SIMD, because only very old processors
+ * lack it.
  */
 export function compileKernel(file: string): WebAssembly.Module {
   const bytes = readFileSync(new URL(file, import.meta.url))

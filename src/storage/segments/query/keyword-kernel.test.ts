@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { noCatalog, plainColumns } from '../../../../test/support/plain-columns.ts'
 import { noFilters } from '../../../search/search-index.ts'
-import { bm25, idfOf, lengthNorm, titleWeight, weightOfIdf } from '../../../text/bm25.ts'
+import { bm25, idfOf, lengthNorm, maxScoreOfIdf, titleWeight } from '../../../text/bm25.ts'
 import { FilterClasses } from '../format/filter-classes.ts'
 import { SegmentBuilder, TermScratch } from '../format/segment-builder.ts'
 import { openSegmentData } from '../format/segment-data.ts'
@@ -67,7 +67,7 @@ function fieldsOpen({ dataset, publishedAt }: Document): readonly string[] {
   return isOpen ? datasets[dataset] : []
 }
 
-test('the kernel scores every posting as BM25 is defined, to the bit, and so does the walk without it', () => {
+test('the kernel, and the walk without it, score every posting exactly as BM25 is defined', () => {
   const arena = new Arena(2 ** 22)
   const kernel = new KeywordKernel(arena.memories)
   const classes = new FilterClasses()
@@ -78,7 +78,7 @@ test('the kernel scores every posting as BM25 is defined, to the bit, and so doe
   const scratch = new TermScratch()
   let scored = 0
 
-  const place = (documents: readonly Document[]) => {
+  const build = (documents: readonly Document[]) => {
     const builder = new SegmentBuilder(scratch)
     documents.forEach(({ dataset, publishedAt, title, body }, key) => {
       const id = Uint8Array.of(key)
@@ -95,17 +95,17 @@ test('the kernel scores every posting as BM25 is defined, to the bit, and so doe
         body: tokensOf(body),
       })
     })
-    const image = builder.finish()
-    const [dataBlock, deletedAtBlock] = [arena.allocate(image.length), arena.allocate(4 * (documents.length + 2))]
+    const data = builder.finish()
+    const [dataBlock, deletedAtBlock] = [arena.allocate(data.length), arena.allocate(4 * (documents.length + 2))]
     assert.equal(dataBlock.arena, deletedAtBlock.arena)
-    bytesOf(arena.memories, dataBlock).set(image)
+    bytesOf(arena.memories, dataBlock).set(data)
     const bytes = bytesOf(arena.memories, deletedAtBlock)
     const deletedAt = new Int32Array(bytes.buffer, bytes.byteOffset, documents.length + 2)
     const deletions = documents.filter((one) => one.deletedAt !== neverDeleted).length
     deletedAt.set([...documents.map((one) => one.deletedAt), deletions, 0])
     return {
       blocks: [dataBlock, deletedAtBlock],
-      image: openSegmentData(bytesOf(arena.memories, dataBlock)),
+      data: openSegmentData(bytesOf(arena.memories, dataBlock)),
       deletedAt,
     }
   }
@@ -133,7 +133,7 @@ test('the kernel scores every posting as BM25 is defined, to the bit, and so doe
               (fields.includes('title') ? weight * of(one.title) : 0) + (fields.includes('body') ? of(one.body) : 0)
             const frequency = sum((field) => field.times[term]!, titleWeight)
             if (frequency === 0 || one.deletedAt <= generation) return []
-            const weight = weightOfIdf(idfOf(chunks, counts[term]!))
+            const weight = maxScoreOfIdf(idfOf(chunks, counts[term]!))
             return [[chunk, bm25(weight, frequency, sum(lengthOf, 1), lengthNorm(chunks, totalLength))] as const]
           })
         const [first, second] = [expectedOf(0), expectedOf(1)]
@@ -141,19 +141,19 @@ test('the kernel scores every posting as BM25 is defined, to the bit, and so doe
         for (const [chunk, score] of second) best.set(chunk, Math.max(score, best.get(chunk) ?? 0))
         scored += best.size
 
-        const { blocks, image, deletedAt } = place(documents)
+        const { blocks, data, deletedAt } = build(documents)
         const alternatives = alternativesOf(plan.any[0] as PlannedWord)
-        for (const walkedImage of [image, { ...image, chunkWord: new Uint32Array() }]) {
-          const walked: WalkedSegment = { arena: 0, image: walkedImage, deletedAt, generation, filter, plan }
+        for (const walkedData of [data, { ...data, chunkWord: new Uint32Array() }]) {
+          const walked: WalkedSegment = { arena: 0, data: walkedData, deletedAt, generation, filter, plan }
           const taken = (from: GatheredScores) => {
             const all = new Map<number, number>()
-            from.take(image.chunks, (chunk, score) => all.set(chunk, score))
+            from.take(data.chunks, (chunk, score) => all.set(chunk, score))
             return all
           }
           const alone = (planned: typeof alternatives) => {
-            const top = new TopDocuments(documents.length, [image], null)
+            const top = new TopDocuments(documents.length, [data], null)
             top.startSegment(0)
-            const matches = kernel.alone(walked, planned, top)
+            const matches = kernel.rankAlternatives(walked, planned, top)
             const ranked = top.ranked().map(({ chunk, score }) => [chunk, score] as const)
             assert.equal(matches, ranked.length)
             return new Map(ranked.sort(([a], [b]) => a - b))
@@ -171,5 +171,5 @@ test('the kernel scores every posting as BM25 is defined, to the bit, and so doe
     ),
     { numRuns: 150 },
   )
-  assert.ok(scored > 1000, `the runs should have met more than ${scored} chunks with a score`)
+  assert.ok(scored > 1000, `the runs should cover more than ${scored} chunks with a score`)
 })

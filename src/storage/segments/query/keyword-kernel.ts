@@ -6,7 +6,7 @@ import { hasDeletions, type Segment } from '../memory/segment.ts'
 import { weighFrequency } from './chunk-scorer.ts'
 import type { CompiledFilter } from './compile-filter.ts'
 import { GatheredScores } from './gathered-scores.ts'
-import { kernelClassesMax, keywordLayout, phraseWordsMax, placesAtOnce } from './kernel-layouts.ts'
+import { kernelClassesMax, keywordLayout, phraseWordsMax, positionsAtOnce } from './kernel-layouts.ts'
 import { ArenaKernel, openMemory } from './kernel-memory.ts'
 import { PhraseMatcher } from './match-phrase.ts'
 import type { EssentialTerms } from './max-score.ts'
@@ -26,23 +26,23 @@ import {
 const wordLengthMax = 2 ** 16 - 1
 
 /**
- * The number of postings, and of words of 32 chunks, between two reads of the threshold: it rises fast in the first
+ * The number of postings, and of words of 32 chunks, between two reads of the threshold, which rises fast in the first
  * segment.
  */
 const postingsAtOnce = 4096
 const wordsAtOnce = 128
-/** The kernel notes the groups it saw in the bits of one number. */
+/** The kernel has a bit of one number for each group of a phrase. */
 const groupsMax = 31
 
 interface KernelExports {
-  mark(from: number, count: number, codeLeast: number): void
+  mark(from: number, count: number, codeMin: number): void
   skip(from: number, count: number): number
   gather(from: number, count: number, kept: number, scores: number, touched: number, raise: number): void
   add_gathered(words: number): void
-  alone(from: number, count: number, threshold: number): number
+  rank_term(from: number, count: number, threshold: number): number
   rank(firstWord: number, words: number, threshold: number): number
   phrases(count: number): void
-  note_prefix(places: number): void
+  collect_prefix(positions: number): void
   take_prefix(words: number): number
   skip_long(firstWord: number, words: number): number
   gather_prefix(words: number, scores: number, touched: number, raise: number): void
@@ -51,11 +51,11 @@ interface KernelExports {
 }
 
 type TakeScore = (chunk: number, score: number) => void
-/** The array that collects a term's scores, and whether they replace lower scores there or are added. */
+/** The arrays that collect a term's scores, and whether they replace lower scores there (1) or are added (0). */
 type Into = readonly [scores: number, touched: number, raise: number]
 
 /**
- * The inner loops of keyword search: every posting of a term, with filter and deletions. They are in
+ * The inner loops of keyword search, over the postings of a term, with filter and deletions. They are in
  * `keyword-kernel.wasm`, one instance for each arena. Segments that it cannot read are walked one posting at a time
  * (`walk-postings.ts`), with the same results. A thread answers one call at a time, so a kernel needs one set of
  * arrays.
@@ -66,26 +66,29 @@ export class KeywordKernel {
   /** The alternatives of one clause among several; the best one counts. */
   readonly clause: GatheredScores
   readonly #memory = openMemory(keywordLayout)
-  readonly #rows = this.#memory.rows
+  readonly #arrays = this.#memory.arrays
   readonly #kernel: ArenaKernel<KernelExports>
   /** The segment whose offsets were written last. */
-  #image: SegmentData | null = null
+  #data: SegmentData | null = null
   /** The title weight of the weighted frequencies. */
   #titleWeight = NaN
   /** The visible chunks of the segment, while chunks are skipped. */
   #visible: Uint32Array | null = null
 
   constructor(memories: readonly WebAssembly.Memory[]) {
-    const { sumScores, sumTouched, clauseScores, clauseTouched, limits } = this.#rows
+    const { sumScores, sumTouched, clauseScores, clauseTouched, limits } = this.#arrays
     this.sum = new GatheredScores(sumScores, sumTouched)
     this.clause = new GatheredScores(clauseScores, clauseTouched)
     this.#kernel = new ArenaKernel('keyword-kernel.wasm', memories, this.#memory.memory)
     limits.fill(-2)
   }
 
-  /** A chunk outside the scope has mask 0, for which every weighted frequency is 0: no branch is needed. */
+  /**
+   * Prepares a search with this filter. A chunk outside the scope has mask 0, for which every weighted frequency is 0,
+   * so that the kernel needs no branch.
+   */
   begin(filter: CompiledFilter, titleWeight: number): void {
-    const { weighted, table, rulesFrom, rulesTo, ruleMasks, ruleAlways } = this.#rows
+    const { weighted, table, rulesFrom, rulesTo, ruleMasks, ruleAlways } = this.#arrays
     table.set(filter.table.subarray(0, kernelClassesMax))
     for (const [i, { from, to, mask, always }] of filter.timeRules.entries()) {
       rulesFrom[i] = from
@@ -104,16 +107,16 @@ export class KeywordKernel {
   }
 
   /** The chunks with the terms at these positions of a segment's list. */
-  gatherPrefix(segment: Segment, places: Uint32Array<ArrayBufferLike>): PrefixChunks {
+  gatherPrefix(segment: Segment, positions: Uint32Array<ArrayBufferLike>): PrefixChunks {
     const kernel = this.#kernelFor(segment)
-    for (let from = 0; from < places.length; from += placesAtOnce) {
-      const some = places.subarray(from, from + placesAtOnce)
-      this.#rows.places.set(some)
-      kernel.note_prefix(some.length)
+    for (let from = 0; from < positions.length; from += positionsAtOnce) {
+      const some = positions.subarray(from, from + positionsAtOnce)
+      this.#arrays.termPositions.set(some)
+      kernel.collect_prefix(some.length)
     }
     const words = wordsOf(segment)
     const count = kernel.take_prefix(words)
-    const { prefixTitles, prefixBodies } = this.#rows
+    const { prefixTitles, prefixBodies } = this.#arrays
     return { titles: prefixTitles.slice(0, words), bodies: prefixBodies.slice(0, words), count }
   }
 
@@ -125,11 +128,11 @@ export class KeywordKernel {
     if (!isWalkable(walked)) return
     this.#visible = visible
     const kernel = this.#kernelFor(walked)
-    for (const { term, codeLeast } of essential) {
-      const [from, end] = postingRangeOf(walked.image, term)
-      kernel.mark(from, end - from, codeLeast)
+    for (const { term, codeMin } of essential) {
+      const [from, end] = postingRangeOf(walked.data, term)
+      kernel.mark(from, end - from, codeMin)
     }
-    const { marks } = this.#rows
+    const { marks } = this.#arrays
     for (let i = 0; i < visible.length; i++) marks[i]! &= visible[i]!
   }
 
@@ -150,37 +153,37 @@ export class KeywordKernel {
     this.#kernelFor(walked).add_gathered(wordsOf(walked))
   }
 
-  /** Scores and ranks alternatives that are the whole query. Returns the number of matching chunks. */
-  alone(walked: WalkedSegment, alternatives: readonly PlannedAlternative[], top: TopDocuments): number {
+  /** Scores and ranks the alternatives of a query's only word. Returns the number of matching chunks. */
+  rankAlternatives(walked: WalkedSegment, alternatives: readonly PlannedAlternative[], top: TopDocuments): number {
     const [first] = alternatives
     const canWalk = isWalkable(walked)
-    if (canWalk && alternatives.length === 1 && !('lists' in first!)) return this.#aloneTerm(walked, first!, top)
+    if (canWalk && alternatives.length === 1 && !('lists' in first!)) return this.#rankTerm(walked, first!, top)
     const skippable = canWalk ? alternatives.findLast((planned) => 'lists' in planned) : undefined
     for (const planned of alternatives) if (planned !== skippable) this.raise(walked, planned, this.sum)
     return skippable === undefined ? this.rank(walked, top) : this.#skipLongChunks(walked, skippable, top)
   }
 
-  #aloneTerm(walked: WalkedSegment, term: PlannedTerm, top: TopDocuments): number {
-    const { image } = walked
+  #rankTerm(walked: WalkedSegment, term: PlannedTerm, top: TopDocuments): number {
+    const { data } = walked
     const kernel = this.#scoring(walked, term.weight)
-    const documents = new DocumentOffers(image, top)
+    const documents = new DocumentOffers(data, top)
     let matches = 0
-    const [first, last] = postingRangeOf(image, term.term)
+    const [first, last] = postingRangeOf(data, term.term)
     for (let from = first; from < last; from += postingsAtOnce) {
       const end = Math.min(last, from + postingsAtOnce)
-      const threshold = top.thresholdFrom(image.chunkDocument[image.postingChunk[from]!]!)
-      const found = kernel.alone(from, end - from, threshold)
-      if (this.#rows.putOff[0] === 0) {
+      const threshold = top.thresholdFrom(data.chunkDocument[data.postingChunk[from]!]!)
+      const found = kernel.rank_term(from, end - from, threshold)
+      if (this.#arrays.deferredCount[0] === 0) {
         matches += found
         this.#offer(documents)
         continue
       }
-      // Some postings need a closer look, and documents must come in order: the whole block takes the slow path.
+      // Some postings are deferred. Documents must be offered in order, so the whole block takes the slow path.
       for (let posting = from; posting < end; posting++) {
         const score = postingScore(walked, posting, term.weight)
         if (score === 0) continue
         matches++
-        documents.take(image.postingChunk[posting]!, score)
+        documents.take(data.postingChunk[posting]!, score)
       }
     }
     documents.end()
@@ -196,28 +199,30 @@ export class KeywordKernel {
   #endSkipping(): number {
     const visible = this.#visible
     if (visible === null) return 0
-    const { marks, noted } = this.#rows
+    const { marks, matching } = this.#arrays
     let count = 0
-    for (let i = 0; i < visible.length; i++) count += countBits(noted[i]! & visible[i]! & ~marks[i]!)
+    for (let i = 0; i < visible.length; i++) count += countBits(matching[i]! & visible[i]! & ~marks[i]!)
     marks.fill(0, 0, visible.length)
-    noted.fill(0, 0, visible.length)
+    matching.fill(0, 0, visible.length)
     this.#visible = null
     return count
   }
 
-  /** `before` is called for each portion, 32 chunks a word, and returns the number of matches in it without a score. */
+  /**
+   * `before` is called for each portion of words (32 chunks each), and returns the number of matches without a score.
+   */
   #rank(
     walked: WalkedSegment,
     top: TopDocuments,
     before: (first: number, count: number, threshold: number) => number,
   ): number {
     const kernel = this.#kernelFor(walked)
-    const documents = new DocumentOffers(walked.image, top)
+    const documents = new DocumentOffers(walked.data, top)
     const words = wordsOf(walked)
     let matches = 0
     for (let first = 0; first < words; first += wordsAtOnce) {
       const count = Math.min(wordsAtOnce, words - first)
-      const threshold = top.thresholdFrom(walked.image.chunkDocument[32 * first]!)
+      const threshold = top.thresholdFrom(walked.data.chunkDocument[32 * first]!)
       matches += before(first, count, threshold)
       matches += kernel.rank(first, count, threshold)
       this.#offer(documents)
@@ -233,12 +238,12 @@ export class KeywordKernel {
     list: Uint16Array,
     count: number,
   ): Uint32Array {
-    const { image } = walked
-    const { phrase, phraseFrequencies } = this.#rows
+    const { data } = walked
+    const { phrase, phraseFrequencies } = this.#arrays
     const terms = groups.flat()
     if (groups.length > groupsMax || groups.length + 2 + terms.length > phraseWordsMax) {
       const matcher = new PhraseMatcher(groups)
-      for (let i = 0; i < count; i++) phraseFrequencies[i] = matcher.frequency(image, list[i]!)
+      for (let i = 0; i < count; i++) phraseFrequencies[i] = matcher.frequency(data, list[i]!)
       return phraseFrequencies
     }
     let start = 0
@@ -246,39 +251,39 @@ export class KeywordKernel {
       start += group.length
       return start
     })
-    phrase.set([groups.length, 0, ...starts, ...terms.map((term) => tokenNumber(image, term))])
-    this.#rows.list.set(list.subarray(0, count))
+    phrase.set([groups.length, 0, ...starts, ...terms.map((term) => tokenNumber(data, term))])
+    this.#arrays.list.set(list.subarray(0, count))
     this.#kernelFor(walked).phrases(count)
     return phraseFrequencies
   }
 
   /**
    * Writes the chunks of `count` postings that are visible and contain the term in a field that may be searched, with
-   * the mask of those fields. Returns how many.
+   * the mask of the fields that may be searched. Returns the number of these chunks.
    */
   keepVisible(visited: VisitedSegment, from: number, count: number, chunks: Uint16Array, masks: Uint8Array): number {
     if (!isWalkable(visited)) return visiblePostings(visited, from, count, chunks, masks)
     const kept = this.#visiting(visited).visible(from, count)
     if (kept < 0) return visiblePostings(visited, from, count, chunks, masks)
-    chunks.set(this.#rows.list.subarray(0, kept))
-    masks.set(this.#rows.masks.subarray(0, kept))
+    chunks.set(this.#arrays.list.subarray(0, kept))
+    masks.set(this.#arrays.masks.subarray(0, kept))
     return kept
   }
 
   /**
    * Keeps those of the first `count` chunks that contain the term as a word as written, the first of its position, in a
-   * field of their mask. Returns how many.
+   * field of their mask. Returns the number kept.
    */
   keepWritten(
-    segment: Pick<Segment, 'arena' | 'image'>,
+    segment: Pick<Segment, 'arena' | 'data'>,
     term: number,
     chunks: Uint16Array,
     masks: Uint8Array,
     count: number,
   ): number {
-    const number = tokenNumber(segment.image, term)
+    const number = tokenNumber(segment.data, term)
     if (number < 0) return 0
-    const { list, masks: fields } = this.#rows
+    const { list, masks: fields } = this.#arrays
     list.set(chunks.subarray(0, count))
     fields.set(masks.subarray(0, count))
     const kept = this.#kernelFor(segment).keep_written(count, number)
@@ -286,20 +291,22 @@ export class KeywordKernel {
     return kept
   }
 
-  /** Most chunks of a short prefix are too long to be among the best: they are counted, but not scored. */
+  /**
+   * Counts the chunks of a prefix that are too long to be among the best without scoring them: most, if it is short.
+   */
   #skipLongChunks(walked: WalkedSegment, { lists, weight }: PlannedPrefix, top: TopDocuments): number {
-    const prefixed = lists.get(walked.image)!
+    const prefixed = lists.get(walked.data)!
     if (prefixed.count === 0) return this.rank(walked, top)
     this.#takePrefix(prefixed)
     const kernel = this.#scoring(walked, weight)
     let limitsFor = -1
     return this.#rank(walked, top, (first, count, threshold) => {
-      // Computing the limits takes as long as a portion of a rare prefix; usually the threshold has not changed since
-      // the previous portion.
+      // Computing the limits takes as long as a portion of a rare prefix, and usually the threshold has not changed
+      // since the previous portion.
       if (threshold !== limitsFor) this.#setLimits(walked.plan, weight, threshold)
       limitsFor = threshold
       const matches = kernel.skip_long(first, count)
-      for (const chunk of this.#thosePutOff()) {
+      for (const chunk of this.#deferredItems()) {
         const score = prefixScore(walked, prefixed, chunk, weight)
         if (score !== 0) this.sum.raise(chunk, score)
       }
@@ -315,62 +322,67 @@ export class KeywordKernel {
       for (let fields = 1; fields < 4; fields++) {
         const frequency = weighFrequency(((fields >>> 1) << 16) | (fields & 1), mask, plan.titleWeight)
         const reaches = (length: number) => bm25(weight, frequency, length, plan) >= threshold
-        this.#rows.limits[(mask << 2) | fields] = frequency === 0 ? -2 : longestOf(reaches)
+        this.#arrays.limits[(mask << 2) | fields] = frequency === 0 ? -2 : longestOf(reaches)
       }
     }
   }
 
   #takePrefix({ titles, bodies }: PrefixChunks): void {
-    this.#rows.prefixTitles.set(titles)
-    this.#rows.prefixBodies.set(bodies)
+    this.#arrays.prefixTitles.set(titles)
+    this.#arrays.prefixBodies.set(bodies)
   }
 
   #gather(walked: WalkedSegment, planned: PlannedAlternative, gathered: GatheredScores, raise: boolean): void {
-    const { places } = keywordLayout
+    const { offsets } = keywordLayout
     const into: Into =
       gathered === this.sum
-        ? [places.sumScores, places.sumTouched, Number(raise)]
-        : [places.clauseScores, places.clauseTouched, Number(raise)]
-    const putOff = (chunk: number, score: number) => {
+        ? [offsets.sumScores, offsets.sumTouched, Number(raise)]
+        : [offsets.clauseScores, offsets.clauseTouched, Number(raise)]
+    const addDeferred = (chunk: number, score: number) => {
       if (score === 0) return
       if (raise) gathered.raise(chunk, score)
       else gathered.add(chunk, score)
     }
-    if ('lists' in planned) this.#gatherPrefixScores(walked, planned, into, putOff)
-    else this.#gatherTerm(walked, planned, into, putOff)
+    if ('lists' in planned) this.#gatherPrefixScores(walked, planned, into, addDeferred)
+    else this.#gatherTerm(walked, planned, into, addDeferred)
   }
 
-  #gatherTerm(walked: WalkedSegment, { term, weight }: PlannedTerm, into: Into, putOff: TakeScore): void {
-    const { image } = walked
-    const [from, end] = postingRangeOf(image, term)
+  #gatherTerm(walked: WalkedSegment, { term, weight }: PlannedTerm, into: Into, addDeferred: TakeScore): void {
+    const { data } = walked
+    const [from, end] = postingRangeOf(data, term)
     if (from === end) return
     const kernel = this.#scoring(walked, weight)
     const isSkipping = this.#visible !== null
     const count = isSkipping ? kernel.skip(from, end - from) : end - from
     kernel.gather(from, count, Number(isSkipping), ...into)
-    for (const nth of this.#thosePutOff()) {
+    for (const nth of this.#deferredItems()) {
       const posting = from + nth
-      putOff(image.postingChunk[posting]!, postingScore(walked, posting, weight))
+      addDeferred(data.postingChunk[posting]!, postingScore(walked, posting, weight))
     }
   }
 
-  #gatherPrefixScores(walked: WalkedSegment, { lists, weight }: PlannedPrefix, into: Into, putOff: TakeScore): void {
-    const prefixed = lists.get(walked.image)!
+  #gatherPrefixScores(
+    walked: WalkedSegment,
+    { lists, weight }: PlannedPrefix,
+    into: Into,
+    addDeferred: TakeScore,
+  ): void {
+    const prefixed = lists.get(walked.data)!
     if (prefixed.count === 0) return
     this.#takePrefix(prefixed)
     this.#scoring(walked, weight).gather_prefix(prefixed.titles.length, ...into)
-    for (const chunk of this.#thosePutOff()) {
-      putOff(chunk, prefixScore(walked, prefixed, chunk, weight))
+    for (const chunk of this.#deferredItems()) {
+      addDeferred(chunk, prefixScore(walked, prefixed, chunk, weight))
     }
   }
 
-  /** The postings, or the chunks, that the last call put off. */
-  #thosePutOff(): Uint32Array {
-    return this.#rows.off.subarray(0, this.#rows.putOff[0]!)
+  /** The postings, or the chunks, that the last call deferred. */
+  #deferredItems(): Uint32Array {
+    return this.#arrays.deferred.subarray(0, this.#arrays.deferredCount[0]!)
   }
 
   #offer(documents: DocumentOffers): void {
-    const { candidates, foundChunks, foundScores } = this.#rows
+    const { candidates, foundChunks, foundScores } = this.#arrays
     const count = candidates[0]!
     for (let i = 0; i < count; i++) documents.take(foundChunks[i]!, foundScores[i]!)
   }
@@ -388,34 +400,34 @@ export class KeywordKernel {
     return this.#kernelFor(visited)
   }
 
-  #kernelFor({ arena, image }: Pick<Segment, 'arena' | 'image'>): KernelExports {
-    if (image !== this.#image) {
-      this.#image = image
-      this.#memory.write.image({
-        words: image.chunkWord.byteOffset,
-        documents: image.chunkDocument.byteOffset,
-        published: image.documentPublished.byteOffset,
-        versions: image.chunkVersion.byteOffset,
-        titleLengths: image.titleLength.byteOffset,
-        titleChunks: image.titleChunk.byteOffset,
-        titleStarts: image.titleStart.byteOffset,
-        titleTokens: image.titleTokens.byteOffset,
-        bodyStarts: image.bodyStart.byteOffset,
-        bodyTokens: image.bodyTokens.byteOffset,
-        tokenBytes: image.tokenBytes,
-        postingStarts: image.postingStart.byteOffset,
-        postingChunks: image.postingChunk.byteOffset,
-        postingCodes: image.postingFrequency.byteOffset,
-        exceptions: image.exceptionPosting.byteOffset,
-        exceptionCount: image.exceptionPosting.length,
-        exceptionFrequencies: image.exceptionFrequency.byteOffset,
+  #kernelFor({ arena, data }: Pick<Segment, 'arena' | 'data'>): KernelExports {
+    if (data !== this.#data) {
+      this.#data = data
+      this.#memory.write.segment({
+        words: data.chunkWord.byteOffset,
+        documents: data.chunkDocument.byteOffset,
+        published: data.documentPublished.byteOffset,
+        versions: data.chunkVersion.byteOffset,
+        titleLengths: data.titleLength.byteOffset,
+        titleChunks: data.titleChunk.byteOffset,
+        titleStarts: data.titleStart.byteOffset,
+        titleTokens: data.titleTokens.byteOffset,
+        bodyStarts: data.bodyStart.byteOffset,
+        bodyTokens: data.bodyTokens.byteOffset,
+        tokenBytes: data.tokenBytes,
+        postingStarts: data.postingStart.byteOffset,
+        postingChunks: data.postingChunk.byteOffset,
+        postingCodes: data.postingFrequency.byteOffset,
+        exceptions: data.exceptionPosting.byteOffset,
+        exceptionCount: data.exceptionPosting.length,
+        exceptionFrequencies: data.exceptionFrequency.byteOffset,
       })
     }
     return this.#kernel.on(arena)
   }
 }
 
-/** The largest length for which a condition holds that also holds for all smaller ones; -1 if it holds for none. */
+/** Returns the largest length for which a condition holds that also holds for all smaller ones; -1 if there is none. */
 function longestOf(isTrue: (length: number) => boolean): number {
   let low = -1
   let high = wordLengthMax
@@ -427,11 +439,11 @@ function longestOf(isTrue: (length: number) => boolean): number {
   return low
 }
 
-function isWalkable({ image }: VisitedSegment): boolean {
-  return image.chunkWord.length === image.chunks
+function isWalkable({ data }: VisitedSegment): boolean {
+  return data.chunkWord.length === data.chunks
 }
 
 /** The number of 32-bit words that have a bit for each chunk. */
-function wordsOf({ image }: Pick<Segment, 'image'>): number {
-  return (image.chunks + 31) >>> 5
+function wordsOf({ data }: Pick<Segment, 'data'>): number {
+  return (data.chunks + 31) >>> 5
 }

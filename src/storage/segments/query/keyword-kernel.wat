@@ -6,8 +6,8 @@
 ;; A name in braces is an offset in memory 1 (`kernel-layouts.ts`). All data that a call needs about its segment and its
 ;; term is there: {words} has the offset of the section `chunkWord`, {deletedAt} is 0 if nothing is deleted.
 ;;
-;; A posting is put off, not scored, if its chunk's class is oddly timed (table entry 255) or its frequencies are an
-;; exception (code 255). The caller scores these.
+;; A posting is not scored but deferred if its chunk's class has a list of windows (table entry 255) or its frequencies
+;; are an exception (code 255). The caller scores these.
 (module
   (import "arena" "memory" (memory $arena 1 65536 shared))
   (import "scratch" "memory" (memory $scratch 1))
@@ -43,8 +43,8 @@
           (f64.ge (local.get $published) (f64.load $scratch offset={rulesFrom} (i32.shl (local.get $entry) (i32.const 3))))
           (f64.lt (local.get $published) (f64.load $scratch offset={rulesTo} (i32.shl (local.get $entry) (i32.const 3))))))))
 
-  ;; The length of the only field that the mask opens: 1 the title, 2 the body; $word has that of both. -1 for a title
-  ;; at a chunk that does not stand for it.
+  ;; The length of the only field that the mask opens: 1 the title, 2 the body; $word has the length of both. -1 for the
+  ;; title of a chunk that is not the one that counts for it.
   (func $one_field (param $mask i32) (param $word i32) (param $chunk i32) (result i32)
     (local $version i32) (local $in_title i32)
     (local.set $version (call $version_of (local.get $chunk)))
@@ -71,22 +71,22 @@
         (i32.load $scratch offset={versions} (i32.const 0))
         (i32.shl (local.get $chunk) (i32.const 1)))))
 
-  ;; Marks, a bit each at {marks}, the chunks of those of $count postings from $from on whose code is $least or more.
-  (func (export "mark") (param $from i32) (param $count i32) (param $least i32)
+  ;; Sets the bits at {marks} of the chunks of those of $count postings from $from on whose code is $code_min or more.
+  (func (export "mark") (param $from i32) (param $count i32) (param $code_min i32)
     (local $chunks i32) (local $codes i32) (local $i i32) (local $bits i32)
     (local.set $chunks (call $chunks_from (local.get $from)))
     (local.set $codes (call $codes_from (local.get $from)))
     (block $done
       (loop $next
         (br_if $done (i32.ge_u (local.get $i) (local.get $count)))
-        ;; The last ones one at a time: after them comes another segment, or nothing.
+        ;; The last ones are read one at a time, because another segment may follow them.
         (if (i32.le_u (i32.add (local.get $i) (i32.const 16)) (local.get $count))
           (then
             (local.set $bits
               (i8x16.bitmask
                 (i8x16.ge_u
                   (v128.load $arena (i32.add (local.get $codes) (local.get $i)))
-                  (i8x16.splat (local.get $least)))))
+                  (i8x16.splat (local.get $code_min)))))
             (block $marked
               (loop $next_bit
                 (br_if $marked (i32.eqz (local.get $bits)))
@@ -101,7 +101,7 @@
             (if
               (i32.ge_u
                 (i32.load8_u $arena (i32.add (local.get $codes) (local.get $i)))
-                (local.get $least))
+                (local.get $code_min))
               (then
                 (call $mark_chunk (i32.add (local.get $chunks) (i32.shl (local.get $i) (i32.const 1))))))
             (local.set $i (i32.add (local.get $i) (i32.const 1)))))
@@ -117,7 +117,7 @@
         (i32.load8_u $scratch offset={marks} (local.get $at))
         (i32.shl (i32.const 1) (i32.and (local.get $chunk) (i32.const 7))))))
 
-  ;; Notes at {noted}, a bit each, the chunks of $count postings from $from on, and writes to {kept} the numbers of
+  ;; Sets the bits at {matching} of the chunks of $count postings from $from on, and writes to {kept} the numbers of
   ;; those postings whose chunk has a bit at {marks}, relative to the first. Returns how many.
   (func (export "skip") (param $from i32) (param $count i32) (result i32)
     (local $chunks i32) (local $i i32) (local $chunk i32) (local $at i32) (local $bit i32) (local $written i32)
@@ -140,9 +140,9 @@
                   (local.get $bit))
                 (i32.const 1))
               (i32.const 2))))
-        (i32.store8 $scratch offset={noted} (local.get $at)
+        (i32.store8 $scratch offset={matching} (local.get $at)
           (i32.or
-            (i32.load8_u $scratch offset={noted} (local.get $at))
+            (i32.load8_u $scratch offset={matching} (local.get $at))
             (i32.shl (i32.const 1) (local.get $bit))))
         (local.set $chunks (i32.add (local.get $chunks) (i32.const 2)))
         (local.set $i (i32.add (local.get $i) (i32.const 1)))
@@ -150,14 +150,14 @@
     (i32.shr_u (local.get $written) (i32.const 2)))
 
   ;; Adds the score of each of $count postings from $from on to that of its chunk, or raises the chunk's score to it. If
-  ;; $only_kept is not 0, only the postings whose numbers are at {kept}. {off} receives the numbers of the postings put
-  ;; off, relative to the first.
+  ;; $only_kept is not 0, only the postings whose numbers are at {kept}. {deferred} receives the numbers of the deferred
+  ;; postings, relative to the first.
   (func (export "gather")
     (param $from i32) (param $count i32) (param $only_kept i32) (param $scores i32) (param $touched i32) (param $raise i32)
     (local $chunks i32) (local $codes i32)
     (local $words i32) (local $deleted_at i32) (local $generation i32)
     (local $weight f64) (local $base f64) (local $step f64)
-    (local $nth i32) (local $i i32) (local $chunk i32) (local $word i32) (local $mask i32) (local $code i32) (local $put_off i32)
+    (local $nth i32) (local $i i32) (local $chunk i32) (local $word i32) (local $mask i32) (local $code i32) (local $deferred i32)
     (local $frequency f64) (local $score f64) (local $at i32)
     (local.set $chunks (call $chunks_from (local.get $from)))
     (local.set $codes (call $codes_from (local.get $from)))
@@ -200,11 +200,11 @@
             (then
               (if (i32.or (i32.gt_u (local.get $mask) (i32.const 3)) (i32.eq (local.get $code) (i32.const 255)))
                 (then
-                  (i32.store $scratch offset={off}
-                    (i32.shl (local.get $put_off) (i32.const 2))
+                  (i32.store $scratch offset={deferred}
+                    (i32.shl (local.get $deferred) (i32.const 2))
                     (local.get $i))
-                  (local.set $put_off
-                    (i32.add (local.get $put_off) (i32.ne (local.get $mask) (i32.const 0))))
+                  (local.set $deferred
+                    (i32.add (local.get $deferred) (i32.ne (local.get $mask) (i32.const 0))))
                   (br $skip)))
               ;; Skips a posting without the term in that field: the upper two bits of a code belong to the title, the
               ;; others to the body.
@@ -246,7 +246,7 @@
                 (f64.add (f64.load $scratch (local.get $at)) (local.get $score))))))
         (br_if $next
           (i32.lt_u (local.tee $nth (i32.add (local.get $nth) (i32.const 1))) (local.get $count)))))
-    (i32.store $scratch (i32.const {putOff}) (local.get $put_off)))
+    (i32.store $scratch (i32.const {deferredCount}) (local.get $deferred)))
 
   ;; Adds the scores of a clause to the sum, for the chunks of $count words, and resets them to zero.
   (func (export "add_gathered") (param $count i32)
@@ -279,11 +279,11 @@
 
   ;; Scores $count postings from $from on of a query's only term. Writes those of at least $threshold as candidates:
   ;; chunks (16 bits) and scores. Returns how many chunks match.
-  (func (export "alone") (param $from i32) (param $count i32) (param $threshold f64) (result i32)
+  (func (export "rank_term") (param $from i32) (param $count i32) (param $threshold f64) (result i32)
     (local $chunks i32) (local $codes i32)
     (local $words i32) (local $deleted_at i32) (local $generation i32)
     (local $weight f64) (local $base f64) (local $step f64)
-    (local $i i32) (local $chunk i32) (local $word i32) (local $mask i32) (local $code i32) (local $put_off i32)
+    (local $i i32) (local $chunk i32) (local $word i32) (local $mask i32) (local $code i32) (local $deferred i32)
     (local $frequency f64) (local $score f64) (local $matches i32) (local $candidates i32)
     (local.set $chunks (call $chunks_from (local.get $from)))
     (local.set $codes (call $codes_from (local.get $from)))
@@ -321,8 +321,8 @@
             (then
               (if (i32.or (i32.gt_u (local.get $mask) (i32.const 3)) (i32.eq (local.get $code) (i32.const 255)))
                 (then
-                  (local.set $put_off
-                    (i32.add (local.get $put_off) (i32.ne (local.get $mask) (i32.const 0))))
+                  (local.set $deferred
+                    (i32.add (local.get $deferred) (i32.ne (local.get $mask) (i32.const 0))))
                   (br $skip)))
               ;; Skips a posting without the term in that field: the upper two bits of a code belong to the title, the
               ;; others to the body.
@@ -367,7 +367,7 @@
         (br_if $next
           (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (local.get $count)))))
     (i32.store $scratch (i32.const {candidates}) (local.get $candidates))
-    (i32.store $scratch (i32.const {putOff}) (local.get $put_off))
+    (i32.store $scratch (i32.const {deferredCount}) (local.get $deferred))
     (local.get $matches))
 
   ;; Reads the sum for the chunks of $count words from $first on, resets it to zero, and writes those of at least
@@ -411,26 +411,26 @@
     (i32.store $scratch (i32.const {candidates}) (local.get $candidates))
     (local.get $matches))
 
-  ;; Notes by chunk, a byte each at {prefixFields}, the fields with one of the $count terms at {places}: 1 title, 2 body.
-  ;; These are positions in the segment's list of terms.
-  (func (export "note_prefix") (param $count i32)
+  ;; Adds to the byte of each chunk at {prefixFields} the fields with one of the $count terms at {termPositions}: 1 title,
+  ;; 2 body. The terms are positions in the segment's list of terms.
+  (func (export "collect_prefix") (param $count i32)
     (local $starts i32) (local $chunks i32) (local $codes i32)
-    (local $posting i32) (local $end i32) (local $at i32) (local $code i32) (local $places i32) (local $places_end i32)
+    (local $posting i32) (local $end i32) (local $at i32) (local $code i32) (local $positions i32) (local $positions_end i32)
     (local.set $starts (i32.load $scratch offset={postingStarts} (i32.const 0)))
     (local.set $chunks (call $chunks_from (i32.const 0)))
     (local.set $codes (call $codes_from (i32.const 0)))
-    (local.set $places (i32.const {places}))
-    (local.set $places_end (i32.add (local.get $places) (i32.shl (local.get $count) (i32.const 2))))
+    (local.set $positions (i32.const {termPositions}))
+    (local.set $positions_end (i32.add (local.get $positions) (i32.shl (local.get $count) (i32.const 2))))
     (block $done
-      (loop $next_place
-        (br_if $done (i32.eq (local.get $places) (local.get $places_end)))
+      (loop $next_term
+        (br_if $done (i32.eq (local.get $positions) (local.get $positions_end)))
         (local.set $at
-          (i32.add (local.get $starts) (i32.shl (i32.load $scratch (local.get $places)) (i32.const 2))))
+          (i32.add (local.get $starts) (i32.shl (i32.load $scratch (local.get $positions)) (i32.const 2))))
         (local.set $posting (i32.load $arena (local.get $at)))
         (local.set $end (i32.load $arena offset=4 (local.get $at)))
-        (block $noted
+        (block $collected
           (loop $next
-            (br_if $noted (i32.eq (local.get $posting) (local.get $end)))
+            (br_if $collected (i32.eq (local.get $posting) (local.get $end)))
             (local.set $code (i32.load8_u $arena (i32.add (local.get $codes) (local.get $posting))))
             (if (i32.eq (local.get $code) (i32.const 255))
               (then (local.set $code (call $exception_code (local.get $posting)))))
@@ -444,8 +444,8 @@
                   (i32.shl (i32.ne (i32.and (local.get $code) (i32.const 63)) (i32.const 0)) (i32.const 1)))))
             (local.set $posting (i32.add (local.get $posting) (i32.const 1)))
             (br $next)))
-        (local.set $places (i32.add (local.get $places) (i32.const 4)))
-        (br $next_place))))
+        (local.set $positions (i32.add (local.get $positions) (i32.const 4)))
+        (br $next_term))))
 
   ;; A code with the fields of an exceptional posting.
   (func $exception_code (param $posting i32) (result i32)
@@ -472,8 +472,8 @@
       (i32.shl (i32.gt_u (local.get $middle) (i32.const 0xffff)) (i32.const 6))
       (i32.ne (i32.and (local.get $middle) (i32.const 0xffff)) (i32.const 0))))
 
-  ;; Reads the notes for the chunks of $count words, resets them to zero, and writes a bit for each chunk and field.
-  ;; Returns how many chunks have one.
+  ;; Reads the bytes at {prefixFields} for the chunks of $count words, resets them to zero, and writes a bit for each
+  ;; chunk and field. Returns how many chunks have one.
   (func (export "take_prefix") (param $count i32) (result i32)
     (local $low v128) (local $high v128) (local $in_title i32) (local $in_body i32) (local $chunks i32)
     (local $fields i32) (local $word i32) (local $end i32)
@@ -505,13 +505,13 @@
 
   ;; Visits the chunks of $count words from $first on that have a bit at {prefixTitles} or {prefixBodies}; each field
   ;; counts once. Raises the sum of chunks that are short enough for it to matter: {limits} has, by mask << 2 | title <<
-  ;; 1 | body, the largest such length, -1 for none, and -2 if the chunk does not match. {off} receives the chunks put
-  ;; off. Returns how many other chunks match that had no score before.
+  ;; 1 | body, the largest such length, -1 for none, and -2 if the chunk does not match. {deferred} receives the
+  ;; deferred chunks. Returns how many other chunks match that had no score before.
   (func (export "skip_long") (param $first i32) (param $count i32) (result i32)
     (local $words i32) (local $deleted_at i32) (local $generation i32)
     (local $weight f64) (local $base f64) (local $step f64)
     (local $bits i32) (local $in_title i32) (local $in_body i32) (local $end i32) (local $at i32) (local $had i32)
-    (local $bit i32) (local $chunk i32) (local $word i32) (local $mask i32) (local $put_off i32) (local $limit i32)
+    (local $bit i32) (local $chunk i32) (local $word i32) (local $mask i32) (local $deferred i32) (local $limit i32)
     (local $frequency f64) (local $matches i32)
     (local.set $words (i32.load $scratch offset={words} (i32.const 0)))
     (local.set $deleted_at (i32.load $scratch offset={deletedAt} (i32.const 0)))
@@ -554,10 +554,10 @@
                 (then
                   (if (i32.gt_u (local.get $mask) (i32.const 3))
                     (then
-                      (i32.store $scratch offset={off}
-                        (i32.shl (local.get $put_off) (i32.const 2))
+                      (i32.store $scratch offset={deferred}
+                        (i32.shl (local.get $deferred) (i32.const 2))
                         (local.get $chunk))
-                      (local.set $put_off (i32.add (local.get $put_off) (i32.const 1)))
+                      (local.set $deferred (i32.add (local.get $deferred) (i32.const 1)))
                       (br $skip)))
                   (br_if $skip
                     (i32.lt_s
@@ -613,17 +613,17 @@
         (i32.store $scratch offset={sumTouched} (i32.shl (local.get $first) (i32.const 2)) (local.get $had))
         (local.set $first (i32.add (local.get $first) (i32.const 1)))
         (br $next_word)))
-    (i32.store $scratch (i32.const {putOff}) (local.get $put_off))
+    (i32.store $scratch (i32.const {deferredCount}) (local.get $deferred))
     (local.get $matches))
 
   ;; Scores the chunks of the first $end words that have a bit at {prefixTitles} or {prefixBodies}; each field counts
-  ;; once. Adds each score to that of its chunk, or raises that to it, as "gather" does. {off} receives the chunks put
-  ;; off.
+  ;; once. Adds each score to that of its chunk, or raises that to it, as "gather" does. {deferred} receives the deferred
+  ;; chunks.
   (func (export "gather_prefix") (param $end i32) (param $scores i32) (param $touched i32) (param $raise i32)
     (local $words i32) (local $deleted_at i32) (local $generation i32)
     (local $weight f64) (local $base f64) (local $step f64)
     (local $bits i32) (local $in_title i32) (local $in_body i32) (local $first i32) (local $at i32)
-    (local $chunk i32) (local $word i32) (local $mask i32) (local $code i32) (local $put_off i32)
+    (local $chunk i32) (local $word i32) (local $mask i32) (local $code i32) (local $deferred i32)
     (local $frequency f64) (local $score f64)
     (local.set $words (i32.load $scratch offset={words} (i32.const 0)))
     (local.set $deleted_at (i32.load $scratch offset={deletedAt} (i32.const 0)))
@@ -670,10 +670,10 @@
                 (then
                   (if (i32.gt_u (local.get $mask) (i32.const 3))
                     (then
-                      (i32.store $scratch offset={off}
-                        (i32.shl (local.get $put_off) (i32.const 2))
+                      (i32.store $scratch offset={deferred}
+                        (i32.shl (local.get $deferred) (i32.const 2))
                         (local.get $chunk))
-                      (local.set $put_off (i32.add (local.get $put_off) (i32.const 1)))
+                      (local.set $deferred (i32.add (local.get $deferred) (i32.const 1)))
                       (br $skip)))
                   (br_if $skip
                     (i32.eqz
@@ -716,11 +716,11 @@
             (br $next)))
         (local.set $first (i32.add (local.get $first) (i32.const 1)))
         (br $next_word)))
-    (i32.store $scratch (i32.const {putOff}) (local.get $put_off)))
+    (i32.store $scratch (i32.const {deferredCount}) (local.get $deferred)))
 
   ;; Writes to {list} the chunks of $count postings from $from on that are not deleted and have the term in a field that
   ;; may be searched, and to {masks} the fields that may, a byte each: 1 title, 2 body. Returns how many, or -1 if one
-  ;; would have to be put off.
+  ;; would have to be deferred.
   (func (export "visible") (param $from i32) (param $count i32) (result i32)
     (local $chunks i32) (local $codes i32)
     (local $words i32) (local $deleted_at i32) (local $generation i32)
@@ -944,7 +944,7 @@
                 (if (local.get $counted)
                   (then (br_if $no (call $same_position (local.get $counted) (local.get $lane) (local.get $bytes)))))
                 (br_if $no
-                  (i32.eqz (call $stands_at (local.get $lane) (local.get $to) (local.get $bytes))))
+                  (i32.eqz (call $phrase_at (local.get $lane) (local.get $to) (local.get $bytes))))
                 (local.set $count (i32.add (local.get $count) (i32.const 1)))
                 (local.set $counted (local.get $lane)))
               (br_if $hit
@@ -966,12 +966,12 @@
     (unreachable))
 
   ;; Whether the groups after the first follow the word at $at.
-  (func $stands_at (param $at i32) (param $to i32) (param $bytes i32) (result i32)
-    (local $groups i32) (local $distance i32) (local $seen i32) (local $wanted i32) (local $drop i32)
+  (func $phrase_at (param $at i32) (param $to i32) (param $bytes i32) (result i32)
+    (local $groups i32) (local $distance i32) (local $found_groups i32) (local $all_groups i32) (local $drop i32)
     (local $word i32) (local $term i32) (local $term_end i32) (local $terms i32)
     (local.set $drop (call $drop (local.get $bytes)))
     (local.set $groups (i32.load $scratch (i32.const {phrase})))
-    (local.set $wanted (i32.sub (i32.shl (i32.const 1) (local.get $groups)) (i32.const 2)))
+    (local.set $all_groups (i32.sub (i32.shl (i32.const 1) (local.get $groups)) (i32.const 2)))
     (local.set $terms
       (i32.add (i32.const {phrase}) (i32.shl (i32.add (local.get $groups) (i32.const 2)) (i32.const 2))))
     (local.set $at
@@ -1009,11 +1009,11 @@
               (br_if $compared (i32.ge_u (local.get $term) (local.get $term_end)))
               (if (i32.eq (local.get $word) (i32.load $scratch (local.get $term)))
                 (then
-                  (local.set $seen
-                    (i32.or (local.get $seen) (i32.shl (i32.const 1) (local.get $distance))))
+                  (local.set $found_groups
+                    (i32.or (local.get $found_groups) (i32.shl (i32.const 1) (local.get $distance))))
                   (br $compared)))
               (local.set $term (i32.add (local.get $term) (i32.const 4)))
               (br $alternative)))
-          (if (i32.eq (local.get $seen) (local.get $wanted)) (then (return (i32.const 1))))))
+          (if (i32.eq (local.get $found_groups) (local.get $all_groups)) (then (return (i32.const 1))))))
       (br $next))
     (unreachable)))

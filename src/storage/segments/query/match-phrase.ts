@@ -5,8 +5,7 @@ import { longStep, stepShift, termMask } from '../format/token-stream.ts'
 /**
  * Counts a phrase in the token numbers of one field: groups at consecutive positions, any alternative of each.
  *
- * The loop over every word only looks for the first group; the rest is checked where that occurs. The slow case is a
- * phrase of common words.
+ * The loop over all words only looks for the first group, and the rest is checked where that occurs.
  */
 export class PhraseMatcher {
   readonly #first: readonly number[]
@@ -21,9 +20,9 @@ export class PhraseMatcher {
   }
 
   /** The frequencies in a chunk, title << 16 | body. */
-  frequency(image: SegmentData, chunk: number): number {
-    const version = image.chunkVersion[chunk]!
-    return (this.#count(titleTokensAt(image, version)) << 16) | this.#count(bodyTokensAt(image, chunk))
+  frequency(data: SegmentData, chunk: number): number {
+    const version = data.chunkVersion[chunk]!
+    return (this.#count(titleTokensAt(data, version)) << 16) | this.#count(bodyTokensAt(data, chunk))
   }
 
   #count(tokens: Uint32Array<ArrayBufferLike>): number {
@@ -34,7 +33,7 @@ export class PhraseMatcher {
     for (let i = 0; i < tokens.length; i++) {
       if ((tokens[i]! & termMask) !== term || isStep(tokens, i)) continue
       if (counted >= 0 && samePosition(tokens, counted, i)) continue
-      if (this.#standsAt(tokens, i)) {
+      if (this.#phraseAt(tokens, i)) {
         count++
         counted = i
       }
@@ -48,7 +47,7 @@ export class PhraseMatcher {
     for (let i = 0; i < tokens.length; i++) {
       const word = tokens[i]!
       if (this.#first.includes(word & termMask) && (counted < 0 || !samePosition(tokens, counted, i))) {
-        if (this.#standsAt(tokens, i)) {
+        if (this.#phraseAt(tokens, i)) {
           count++
           counted = i
         }
@@ -59,7 +58,7 @@ export class PhraseMatcher {
   }
 
   /** Whether the groups after the first follow the word at `at`. */
-  #standsAt(tokens: Uint32Array<ArrayBufferLike>, at: number): boolean {
+  #phraseAt(tokens: Uint32Array<ArrayBufferLike>, at: number): boolean {
     const groups = this.#groups
     const seen = this.#seen.fill(0)
     let missing = groups.length - 1

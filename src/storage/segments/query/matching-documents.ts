@@ -3,8 +3,8 @@ import type { CompiledFilter } from './compile-filter.ts'
 import type { GatheredScores } from './gathered-scores.ts'
 
 /**
- * The documents of one segment that a search found, for everything that is decided by document: conditions, order and
- * counts. A thread answers one call at a time, so one instance is reused.
+ * The documents of one segment that a search found, for conditions, orders and counts, which apply to documents. A
+ * thread answers one call at a time, so one instance is reused.
  */
 export class MatchingDocuments {
   count = 0
@@ -48,21 +48,21 @@ export class MatchingDocuments {
     this.count = at + 1
   }
 
-  /** Takes everything that a filter shows, for a request without a query. */
+  /** Takes all documents that a filter shows, for a request without a query. */
   takeVisible(
-    image: SegmentData,
+    data: SegmentData,
     deletedAt: Int32Array<ArrayBufferLike>,
     generation: number,
     filter: CompiledFilter,
   ): void {
-    const { documentFirstChunk } = image
+    const { documentFirstChunk } = data
     this.count = 0
-    for (let document = 0; document < image.documents; document++) {
+    for (let document = 0; document < data.documents; document++) {
       const first = documentFirstChunk[document]!
       const end = documentFirstChunk[document + 1]!
       if (deletedAt[first]! <= generation) continue
       let chunk = first
-      while (chunk < end && filter.maskOf(image, chunk) === 0) chunk++
+      while (chunk < end && filter.maskOf(data, chunk) === 0) chunk++
       if (chunk === end) continue
       this.documents[this.count] = document
       this.chunks[this.count++] = chunk
@@ -71,10 +71,10 @@ export class MatchingDocuments {
   }
 
   /** Marks documents whose current version the filter shows; `null` means all. */
-  markOpened(image: SegmentData, isCurrent: (classNumber: number) => boolean, filter: CompiledFilter | null): void {
+  markOpened(data: SegmentData, isCurrent: (classNumber: number) => boolean, filter: CompiledFilter | null): void {
     if (filter === null) this.opened.fill(1, 0, this.count)
     for (let i = 0; filter !== null && i < this.count; i++) {
-      this.opened[i] = isOpened(image, this.chunks[i]!, isCurrent, filter) ? 1 : 0
+      this.opened[i] = isOpened(data, this.chunks[i]!, isCurrent, filter) ? 1 : 0
     }
   }
 
@@ -100,16 +100,16 @@ export class MatchingDocuments {
 
 /** Whether the filter shows the current version of the document of a visible chunk. */
 export function isOpened(
-  image: SegmentData,
+  data: SegmentData,
   visible: number,
   isCurrent: (classNumber: number) => boolean,
   filter: CompiledFilter,
 ): boolean {
-  const { chunkClass, chunkDocument, documentFirstChunk } = image
-  if (isCurrent(chunkClass[visible]!)) return filter.maskOf(image, visible) !== 0
+  const { chunkClass, chunkDocument, documentFirstChunk } = data
+  if (isCurrent(chunkClass[visible]!)) return filter.maskOf(data, visible) !== 0
   const document = chunkDocument[visible]!
   const end = documentFirstChunk[document + 1]!
   let chunk = documentFirstChunk[document]!
-  while (chunk < end && !(isCurrent(chunkClass[chunk]!) && filter.maskOf(image, chunk) !== 0)) chunk++
+  while (chunk < end && !(isCurrent(chunkClass[chunk]!) && filter.maskOf(data, chunk) !== 0)) chunk++
   return chunk < end
 }

@@ -16,7 +16,7 @@ const word = (number: number, weight: number): PlannedWord => ({
   type: 'word',
   number,
   terms: [{ term: 10 + number, weight }],
-  beginnings: [],
+  prefixes: [],
 })
 const plan: KeywordPlan = {
   must: [],
@@ -30,32 +30,36 @@ const plan: KeywordPlan = {
   normStep: 0.1,
 }
 /** In the shortest chunk, a word with frequency one scores half of its weight. */
-const image = () => ({ chunks: 3, chunkLength: Uint32Array.from([20, 7, 9]) }) as unknown as SegmentData
+const data = () => ({ chunks: 3, chunkLength: Uint32Array.from([20, 7, 9]) }) as unknown as SegmentData
 
-test('what is scored is what the rarer words are in, and a common one more than once', () => {
+test('the essential terms are the rarer words, and a common word that occurs more than once', () => {
   const essential = (threshold: number, more: Partial<KeywordPlan> = {}) =>
-    essentialTermsFor({ ...plan, ...more })(image(), threshold)
-  assert.equal(essential(0), null, 'as long as there are too few results')
+    essentialTermsFor({ ...plan, ...more })(data(), threshold)
+  assert.equal(essential(0), null, 'while there are too few results')
   assert.equal(essential(0.5), null)
   const all = [
-    { term: 12, codeLeast: 0 },
-    { term: 10, codeLeast: 0 },
+    { term: 12, codeMin: 0 },
+    { term: 10, codeMin: 0 },
   ]
-  assert.deepEqual(essential(1.01), all, 'the most common word never leads there')
-  assert.deepEqual(essential(0.51), [{ term: 11, codeLeast: 2 }, ...all], 'nor where it stands once')
+  assert.deepEqual(essential(1.01), all, 'the most common word alone does not reach the threshold')
+  assert.deepEqual(essential(0.51), [{ term: 11, codeMin: 2 }, ...all], 'nor does a single occurrence of it')
   assert.deepEqual(essential(3.01), [
-    { term: 12, codeLeast: 2 },
-    { term: 10, codeLeast: 0 },
+    { term: 12, codeMin: 2 },
+    { term: 10, codeMin: 0 },
   ])
-  assert.deepEqual(essential(5.01), [{ term: 10, codeLeast: 0 }])
+  assert.deepEqual(essential(5.01), [{ term: 10, codeMin: 0 }])
   assert.deepEqual(essential(11.01), [])
   const phrase = (groups: number[][]): PlannedPhrase => ({ type: 'phrase', number: 3, groups, weight: 2 })
   assert.deepEqual(
     essential(1.01, { boosts: [phrase([[11], [10]])] }),
     all,
-    'a phrase is nowhere without its rare word',
+    'a phrase does not occur without its rare word',
   )
-  assert.equal(essential(1.01, { boosts: [phrase([[11], [99]])] }), null, 'but may be with words that nobody asked for')
+  assert.equal(
+    essential(1.01, { boosts: [phrase([[11], [99]])] }),
+    null,
+    'but it may have words that are no terms of the query',
+  )
   assert.equal(essential(5, { mustNot: [word(3, 1)] }), null)
   assert.equal(essential(5, { any: [phrase([[10], [11]])] }), null)
 })
@@ -71,7 +75,7 @@ function randomFrom(seed: number): () => number {
   }
 }
 
-/** A few words are in most documents, most words in few. */
+/** A few words occur in most documents, and most words in few. */
 const someWord = (random: () => number): string => `w${Math.floor(knownWords ** random())}`
 const someWords = (random: () => number, count: number): string =>
   Array.from({ length: count }, () => someWord(random)).join(' ')
@@ -81,8 +85,8 @@ function queryFrom(random: () => number): KeywordQuery {
     Array.from({ length: 1 + Math.floor(random() * 2.5) }, () => someWord(random)),
   )
   const clauses = groups.map((group, i): Clause => {
-    const loose = i === 1 ? [{ terms: [someWord(random), someWord(random)], factor: 0.5 }] : []
-    return { type: 'word', kind: 'any', weight: 1, group, loose }
+    const expansions = i === 1 ? [{ terms: [someWord(random), someWord(random)], factor: 0.5 }] : []
+    return { type: 'word', kind: 'any', weight: 1, group, expansions }
   })
   const boosts = groups
     .slice(1)
@@ -97,7 +101,7 @@ const scopes: readonly Partial<ScopeEntry>[] = [
   { fields: ['body'] },
 ]
 
-test('chunks that need not be scored are found and counted all the same', async () => {
+test('skipped chunks are still counted, and the results are the same', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'segments-'))
   const layout = { sealChunks: 600, segmentChunks: 600 }
   const skipping = new InProcessSegments({ path: join(folder, 'skipping.db'), ...layout })

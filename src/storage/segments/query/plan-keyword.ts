@@ -1,6 +1,6 @@
 import type { KeywordStatistics } from '../../../search/keyword-statistics.ts'
-import { idfOf, type LengthNorm, lengthNorm, weightOfIdf } from '../../../text/bm25.ts'
-import type { Clause, KeywordQuery, LooseMatch, TermGroup } from '../../../text/types.ts'
+import { idfOf, type LengthNorm, lengthNorm, maxScoreOfIdf } from '../../../text/bm25.ts'
+import type { Clause, KeywordQuery, TermExpansion, TermGroup } from '../../../text/types.ts'
 import type { TermDictionary } from '../memory/term-dictionary.ts'
 import type { PrefixLists } from './prefix-chunks.ts'
 
@@ -10,7 +10,7 @@ export interface PlannedTerm {
   readonly weight: number
 }
 
-/** All terms with one prefix, as one. */
+/** All terms with one prefix, which count as one term. */
 export interface PlannedPrefix {
   readonly lists: PrefixLists
   readonly weight: number
@@ -19,20 +19,20 @@ export interface PlannedPrefix {
 export type PlannedAlternative = PlannedTerm | PlannedPrefix
 
 interface Planned {
-  /** Its position among the clauses and then the boosts of the query. */
+  /** Its position among the clauses of the query, followed by the boosts. */
   readonly number: number
 }
 
 export interface PlannedWord extends Planned {
   readonly type: 'word'
-  /** The alternatives that occur at all; the score is that of the best term or prefix. */
+  /** The alternatives that occur. The score is that of the best term or prefix. */
   readonly terms: readonly PlannedTerm[]
-  readonly beginnings: readonly PlannedPrefix[]
+  readonly prefixes: readonly PlannedPrefix[]
 }
 
-export const alternativesOf = ({ terms, beginnings }: PlannedWord): readonly PlannedAlternative[] => [
+export const alternativesOf = ({ terms, prefixes }: PlannedWord): readonly PlannedAlternative[] => [
   ...terms,
-  ...beginnings,
+  ...prefixes,
 ]
 
 export interface PlannedPhrase extends Planned {
@@ -40,7 +40,7 @@ export interface PlannedPhrase extends Planned {
   readonly groups: readonly (readonly number[])[]
   /**
    * The sum of the groups' idf, each that of its most frequent alternative. Counting the phrase itself would require
-   * checking every candidate before the first is scored, and would not change the order of a lone phrase.
+   * checking every candidate before the first is scored, and would not change the order of a query with one phrase.
    */
   readonly weight: number
 }
@@ -55,7 +55,7 @@ export interface KeywordPlan extends LengthNorm {
   readonly boosts: readonly PlannedClause[]
   /** The number of clauses of the query, with boosts, whether they occur or not. */
   readonly clauses: number
-  /** Nothing can match: there is no positive clause, or the terms of a required one do not occur. */
+  /** Nothing can match, because there is no positive clause, or the terms of a required one do not occur. */
   readonly empty: boolean
   readonly titleWeight: number
 }
@@ -84,11 +84,11 @@ export function countedBy(
   prefixed: ReadonlyMap<string, unknown>,
 ): KeywordStatistics {
   const ofTerms = [...terms.values()].map((term) => counts.get(term) ?? 0)
-  const ofPrefixes = [...prefixed.keys()].map((beginning) => prefixCounts.get(beginning) ?? 0)
+  const ofPrefixes = [...prefixed.keys()].map((prefix) => prefixCounts.get(prefix) ?? 0)
   return { chunks, totalLength, counts: [...ofTerms, ...ofPrefixes] }
 }
 
-/** Reads the result of `countedBy`. Terms may have other numbers by now. */
+/** Reads the result of `countedBy`, when terms may have other numbers. */
 export function statisticsFrom(
   { chunks, totalLength, counts }: KeywordStatistics,
   terms: TermNumbers,
@@ -98,29 +98,30 @@ export function statisticsFrom(
     chunks,
     totalLength,
     counts: new Map([...terms.values()].map((term, i) => [term, counts[i]!])),
-    prefixCounts: new Map([...prefixed.keys()].map((beginning, i) => [beginning, counts[terms.size + i]!])),
+    prefixCounts: new Map([...prefixed.keys()].map((prefix, i) => [prefix, counts[terms.size + i]!])),
   }
 }
 
 /** The numbers of a query's terms by their texts, 0 for unknown terms. */
 export type TermNumbers = ReadonlyMap<string, number>
 
-/** Must be read inside the snapshot: an index that is cleared assigns its numbers anew. */
+/** Must be called inside the snapshot, because an index that is cleared assigns new numbers. */
 export function findTerms(query: KeywordQuery, dictionary: TermDictionary): TermNumbers {
   const terms = [...query.clauses, ...query.boosts].flatMap((clause) => [
     ...groupsOf(clause).flat(),
-    ...looseOf(clause).flatMap((match) => ('terms' in match ? match.terms : [])),
+    ...expansionsOf(clause).flatMap((match) => ('terms' in match ? match.terms : [])),
   ])
   return new Map([...new Set(terms)].map((term) => [term, dictionary.find(term)]))
 }
 
 /** The prefixes of a query. */
 export function prefixesOf(query: KeywordQuery): ReadonlySet<string> {
-  const matches = [...query.clauses, ...query.boosts].flatMap(looseOf)
-  return new Set(matches.flatMap((match) => ('beginning' in match ? match.beginning : [])))
+  const matches = [...query.clauses, ...query.boosts].flatMap(expansionsOf)
+  return new Set(matches.flatMap((match) => ('prefix' in match ? match.prefix : [])))
 }
 
-const looseOf = (clause: Clause): readonly LooseMatch[] => (clause.type === 'word' ? (clause.loose ?? []) : [])
+const expansionsOf = (clause: Clause): readonly TermExpansion[] =>
+  clause.type === 'word' ? (clause.expansions ?? []) : []
 
 function groupsOf(clause: Clause): readonly TermGroup[] {
   return clause.type === 'word' ? [clause.group] : clause.groups
@@ -133,33 +134,33 @@ export function planKeyword(
   statistics: ScopeStatistics,
   { titleWeight, includeNonCurrent }: { readonly titleWeight: number; readonly includeNonCurrent: boolean },
 ): KeywordPlan {
-  // A term that only occurs in older versions is not counted, but may be found. Any other term without a count occurs
-  // only outside the scope.
+  // A term without a count occurs only outside the scope, or only in versions that are not current, which a request may
+  // include.
   const occurs = (term: number) => term !== 0 && (includeNonCurrent || statistics.counts.get(term)! > 0)
   const known = (group: TermGroup) => [...new Set(group.map((term) => numbers.get(term)!))].filter(occurs)
   const weightOf = (term: number) => weightOfCount(statistics.counts.get(term)!)
-  const weightOfCount = (count: number) => weightOfIdf(idfOf(statistics.chunks, count))
+  const weightOfCount = (count: number) => maxScoreOfIdf(idfOf(statistics.chunks, count))
 
-  const planWord = (group: readonly number[], loose: readonly LooseMatch[], weight: number) => {
+  const planWord = (group: readonly number[], expansions: readonly TermExpansion[], weight: number) => {
     const counted = group.filter((term) => statistics.counts.get(term)! > 0)
-    const most = Math.min(...counted.map(weightOf))
+    const weightMax = Math.min(...counted.map(weightOf))
     const terms = new Map(group.map((term) => [term, weight * weightOf(term)]))
-    const beginnings: PlannedPrefix[] = []
-    for (const match of loose) {
+    const prefixes: PlannedPrefix[] = []
+    for (const match of expansions) {
       const factor = weight * (match.factor > 0 && Number.isFinite(match.factor) ? match.factor : 1)
       if ('terms' in match) {
         for (const term of known(match.terms)) {
-          terms.set(term, Math.max(terms.get(term) ?? 0, factor * Math.min(most, weightOf(term))))
+          terms.set(term, Math.max(terms.get(term) ?? 0, factor * Math.min(weightMax, weightOf(term))))
         }
         continue
       }
-      const count = statistics.prefixCounts.get(match.beginning)!
+      const count = statistics.prefixCounts.get(match.prefix)!
       if (count === 0 && !includeNonCurrent) continue
-      const lists = prefixed.get(match.beginning)!
-      beginnings.push({ lists, weight: factor * Math.min(most, weightOfCount(count)) })
+      const lists = prefixed.get(match.prefix)!
+      prefixes.push({ lists, weight: factor * Math.min(weightMax, weightOfCount(count)) })
     }
     const planned = [...terms].map(([term, own]) => ({ term, weight: own }))
-    return planned.length + beginnings.length === 0 ? null : { type: 'word' as const, terms: planned, beginnings }
+    return planned.length + prefixes.length === 0 ? null : { type: 'word' as const, terms: planned, prefixes }
   }
 
   const plan = (clause: Clause, number: number): PlannedClause | null => {
@@ -167,7 +168,7 @@ export function planKeyword(
     const weight = clause.weight > 0 && Number.isFinite(clause.weight) ? clause.weight : 1
     const [first] = groups
     if (groups.length === 1 && first !== undefined) {
-      const word = planWord(first, looseOf(clause), weight)
+      const word = planWord(first, expansionsOf(clause), weight)
       return word && { ...word, number }
     }
     if (groups.length === 0 || groups.some((group) => group.length === 0)) return null

@@ -18,23 +18,23 @@ export interface PrefixChunks {
 export type PrefixLists = ReadonlyMap<SegmentData, PrefixChunks>
 
 interface PrefixKernel {
-  gatherPrefix(segment: Segment, places: Uint32Array<ArrayBufferLike>): PrefixChunks
+  gatherPrefix(segment: Segment, positions: Uint32Array<ArrayBufferLike>): PrefixChunks
 }
 
 /**
- * Prefixes of so few letters occur in most chunks: collecting their chunks takes some 20 ms a million chunks, and a few
- * for longer ones. There are few such prefixes, so the result is kept for each segment.
+ * Prefixes of so few letters occur in most chunks, and collecting their chunks takes long. There are few of them, so
+ * the result is cached for each segment.
  */
-const keptLettersMax = 2
+const cachedLettersMax = 2
 /** Each takes a quarter of a megabyte for a million chunks, in every thread. */
-const prefixesKept = 64
+const cachedPrefixesMax = 64
 
 const encoder = new TextEncoder()
 
 export class PrefixWords {
   readonly #dictionary: TermDictionary
   readonly #kernel: PrefixKernel
-  readonly #kept = new LRUCache<string, PrefixLists>({ max: prefixesKept })
+  readonly #cache = new LRUCache<string, PrefixLists>({ max: cachedPrefixesMax })
   #epoch = 0
 
   constructor(dictionary: TermDictionary, kernel: PrefixKernel) {
@@ -42,27 +42,29 @@ export class PrefixWords {
     this.#kernel = kernel
   }
 
-  /** `null` if the time runs out. The result is invalid if the epoch of the dictionary has changed meanwhile. */
-  lists(segments: readonly Segment[], beginning: string, deadline: number): PrefixLists | null {
+  /**
+   * Returns `null` if the time runs out. The result is invalid if the epoch of the dictionary has changed meanwhile.
+   */
+  lists(segments: readonly Segment[], prefix: string, deadline: number): PrefixLists | null {
     const { epoch } = this.#dictionary
-    if (epoch !== this.#epoch) this.#kept.clear()
+    if (epoch !== this.#epoch) this.#cache.clear()
     this.#epoch = epoch
-    const known = this.#kept.get(beginning)
+    const known = this.#cache.get(prefix)
     const lists = new Map<SegmentData, PrefixChunks>()
-    const bytes = encoder.encode(beginning)
+    const bytes = encoder.encode(prefix)
     for (const segment of segments) {
       if (performance.now() > deadline) return null
-      const { image, order } = segment
+      const { data, order } = segment
       const gather = () =>
-        this.#kernel.gatherPrefix(segment, positionsWithPrefix(image.term, order, this.#dictionary, bytes))
-      lists.set(image, known?.get(image) ?? gather())
+        this.#kernel.gatherPrefix(segment, positionsWithPrefix(data.term, order, this.#dictionary, bytes))
+      lists.set(data, known?.get(data) ?? gather())
     }
-    if ([...beginning].length <= keptLettersMax) this.#kept.set(beginning, lists)
+    if ([...prefix].length <= cachedLettersMax) this.#cache.set(prefix, lists)
     return lists
   }
 }
 
-/** The result as a frequency, title << 16 | body: at most one in each field. 0 for a chunk without such a term. */
+/** The frequency of a prefix, title << 16 | body: at most one in each field. 0 for a chunk without such a term. */
 export function prefixFrequency({ titles, bodies }: PrefixChunks, chunk: number): number {
   const inTitle = (titles[chunk >>> 5]! >>> chunk) & 1
   const inBody = (bodies[chunk >>> 5]! >>> chunk) & 1

@@ -12,8 +12,8 @@ import { TermScan } from './scan-terms.ts'
 const letters = (text: string) => Int32Array.from(text, (letter) => letter.codePointAt(0)!)
 
 /**
- * The terms that `similar` finds, computed one by one: by letters, and then letter by letter. `words` are those read so
- * far.
+ * The terms that `similar` finds, computed one by one: by the kinds of letters, and then letter by letter. `words`
+ * caches the words that were read.
  */
 function similarOneByOne(
   dictionary: TermDictionary,
@@ -24,14 +24,14 @@ function similarOneByOne(
 ): number[] {
   const { shapes } = dictionary
   const bytes = Buffer.from(typed)
-  const asked = shapeOf(bytes, 0, bytes.length)
+  const shape = shapeOf(bytes, 0, bytes.length)
   const distance = new EditDistance(letters(typed), edits)
   const found: number[] = []
   for (let term = 1; term < dictionary.size; term++) {
-    const [had, hadTwice] = [shapes.letters[term]!, shapes.repeated[term]!]
-    const longer = shapes.lengths[term]! - asked.length
-    const lacked = countBits(asked.letters & ~had) + countBits(asked.repeated & ~hadTwice)
-    if (lacked > edits || longer < -edits || (!asPrefix && longer > edits)) continue
+    const [termLetters, termRepeated] = [shapes.letters[term]!, shapes.repeated[term]!]
+    const longer = shapes.lengths[term]! - shape.length
+    const missing = countBits(shape.letters & ~termLetters) + countBits(shape.repeated & ~termRepeated)
+    if (missing > edits || longer < -edits || (!asPrefix && longer > edits)) continue
     const word = words.get(term) ?? letters(dictionary.textOf(term))
     words.set(term, word)
     const far = asPrefix ? distance.toPrefix(word, word.length) : distance.to(word, word.length)
@@ -40,7 +40,7 @@ function similarOneByOne(
   return found
 }
 
-test('what is passed over by its letters or length is no term that was asked for', () => {
+test('the scan finds exactly the terms within the edit distance', () => {
   const dictionary = new TermDictionary()
   const scan = new TermScan(dictionary)
   const unit = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'ä', 'ж', '漢', '😀')
@@ -58,7 +58,9 @@ test('what is passed over by its letters or length is no term that was asked for
       for (const term of all) {
         const number = dictionary.add(term)
         const [first, second] = [(1 << stepShift) | number, number]
-        dictionary.noteWords(Uint32Array.from([...(isWritten(term) ? [first] : []), ...(isStem(term) ? [second] : [])]))
+        dictionary.recordRoles(
+          Uint32Array.from([...(isWritten(term) ? [first] : []), ...(isStem(term) ? [second] : [])]),
+        )
       }
       const wordOf = (term: string) => term.replace('=', '')
       const distance = new EditDistance(letters(typed), editsMax)
@@ -74,7 +76,7 @@ test('what is passed over by its letters or length is no term that was asked for
   )
 })
 
-test('in blocks of terms the same is found as by a look at each, until it is forgotten', () => {
+test('a scan of ordered blocks finds the same terms as a comparison one by one, except forgotten ones', () => {
   const dictionary = new TermDictionary()
   const scan = new TermScan(dictionary)
   // Letters of the kinds that blocks are ordered by, and others.
@@ -98,9 +100,9 @@ test('in blocks of terms the same is found as by a look at each, until it is for
     const all = typed.flatMap((one) =>
       [1, 2].flatMap((edits) => [true, false].map((asPrefix) => [one, edits, asPrefix] as const)),
     )
-    return all.flatMap((asked) => {
-      const found = scan.similar(...asked).map(({ term }) => term)
-      assert.deepEqual(found, similarOneByOne(dictionary, words, ...asked))
+    return all.flatMap((request) => {
+      const found = scan.similar(...request).map(({ term }) => term)
+      assert.deepEqual(found, similarOneByOne(dictionary, words, ...request))
       return found
     })
   }
@@ -114,8 +116,8 @@ test('in blocks of terms the same is found as by a look at each, until it is for
     const { letters: left, repeated, heads, lengths, roles } = dictionary.shapes
     for (const column of [left, repeated, heads, lengths, roles]) assert.equal(column[term], 0)
   }
-  const { order, orderedLetters, letters: had } = dictionary.shapes
-  const isCopied = (_: number, place: number) => orderedLetters[place] === had[order[place]!]
+  const { order, orderedLetters, letters: termLetters } = dictionary.shapes
+  const isCopied = (_: number, position: number) => orderedLetters[position] === termLetters[order[position]!]
   assert.ok(order.subarray(0, 2 * blockTerms).every(isCopied))
   dictionary.clear()
   assert.equal(dictionary.blocks, 0)

@@ -15,8 +15,6 @@ import {
 import { termLayout } from './kernel-layouts.ts'
 import { compileKernel, openMemory } from './kernel-memory.ts'
 
-/** Finds terms by their shape, in all texts: the caller must check which of them a request may see. */
-
 export interface SimilarTerm {
   readonly term: number
   readonly edits: number
@@ -36,8 +34,8 @@ interface TypedShape extends Shape {
 }
 
 /**
- * Calls `take` for each term that may be within the number of typing errors, or have a prefix that is. In any order,
- * and regardless of whether a text has it as a word.
+ * Calls `take` for each term that may be within the number of typing errors, or have a prefix that is. The order is
+ * undefined, and terms that no text has as a word are included.
  */
 type EachSimilar = (typed: TypedShape, take: (term: number) => void) => void
 
@@ -51,10 +49,10 @@ export class TermScan {
   }
 
   /**
-   * Finds terms within the number of typing errors, or with a prefix that is. Leaves out the word itself, terms that it
-   * is a prefix of, and terms that no text has as a word. A letter that only one of the two has is an error, so few
-   * terms are left for the comparison letter by letter: first of the first letters, which are stored separately, and
-   * then of all.
+   * Returns the terms within the number of typing errors, or with a prefix that is. Leaves out the word itself, terms
+   * that it is a prefix of, and terms that no text has as a word. Covers the terms of all texts: the caller must check
+   * which of them a request may see. A letter that only one of the two words has is an error, so few terms are left for
+   * the comparison letter by letter: of the first letters, which are stored separately, and then of all.
    */
   similar(word: string, editsMax: number, asPrefix: boolean): SimilarTerm[] {
     const bytes = encoder.encode(word)
@@ -82,42 +80,42 @@ interface KernelExports {
   similar_in_order(from: number, end: number): number
 }
 
-/** How many of the letters of either word may be missing in the other. */
-interface Lacking {
-  readonly lacked: number
-  readonly more: number
+/** The number of typed letters that a term may miss, and of other letters that it may have. */
+interface LetterLimits {
+  readonly missing: number
+  readonly extra: number
 }
 /** No limit: more letters than any word has. */
-const anyMore = 64
+const unlimited = 64
 
 /** Opens `term-kernel.wasm`: it scans blocks by their groups, and terms that are in no block yet from end to end. */
 function openKernel(dictionary: TermDictionary): EachSimilar {
-  const { memory, rows, write } = openMemory(termLayout)
+  const { memory, arrays, write } = openMemory(termLayout)
   const imports = { shapes: { memory: dictionary.shapes.memory }, scratch: { memory } }
   const kernel = new WebAssembly.Instance(compileKernel('term-kernel.wasm'), imports)
     .exports as unknown as KernelExports
   return (typed, take) => {
     const { letters, repeated, length, edits, asPrefix } = typed
     const { blocks, sharedSize } = dictionary
-    const askFor = ({ lacked, more }: Lacking) => {
-      write.typed({ typed: letters, typedTwice: repeated, length, edits, lackedMax: lacked, moreMax: more })
+    const writeTyped = ({ missing, extra }: LetterLimits) => {
+      write.typed({ typed: letters, typedRepeated: repeated, length, edits, missingMax: missing, extraMax: extra })
     }
     const takeFound = (count: number) => {
-      for (let i = 0; i < count; i++) take(rows.found[i]!)
+      for (let i = 0; i < count; i++) take(arrays.found[i]!)
     }
-    const { letterPlaces } = rows
-    letterPlaces.fill(0)
-    for (const [place, letter] of typed.codePoints.entries()) {
-      if (letter < letterPlaces.length) letterPlaces[letter]! |= 1 << place
+    const { letterPositions } = arrays
+    letterPositions.fill(0)
+    for (const [position, letter] of typed.codePoints.entries()) {
+      if (letter < letterPositions.length) letterPositions[letter]! |= 1 << position
     }
     for (let grouped = 0; blocks > 0 && grouped <= longestGrouped; grouped++) {
-      const lacking = lackingAt(typed, grouped)
-      if (lacking.lacked < 0 || lacking.more < 0) continue
-      askFor(lacking)
-      const ranges = writeRanges(letters, lacking, rows.ranges)
+      const limits = limitsFor(typed, grouped)
+      if (limits.missing < 0 || limits.extra < 0) continue
+      writeTyped(limits)
+      const ranges = writeRanges(letters, limits, arrays.ranges)
       for (let block = 0; block < blocks; block++) takeFound(kernel.similar_in_block(block, grouped, ranges))
     }
-    askFor({ lacked: edits, more: asPrefix ? anyMore : edits })
+    writeTyped({ missing: edits, extra: asPrefix ? unlimited : edits })
     for (let from = blocks * blockTerms; from < sharedSize; from += blockTerms) {
       // 0 is not a term.
       takeFound(kernel.similar_in_order(Math.max(1, from), Math.min(sharedSize, from + blockTerms)))
@@ -126,29 +124,29 @@ function openKernel(dictionary: TermDictionary): EachSimilar {
 }
 
 /**
- * For words of this group length; negative if none can be similar. Every letter that makes a word longer is an error,
- * and cannot be one of the missing letters; the same holds in the other direction.
+ * The limits for terms of this group length; negative if none can be similar. Every letter by which a word is longer is
+ * an error already, which leaves fewer errors for missing letters; the same holds in the other direction.
  */
-function lackingAt(
+function limitsFor(
   { length, edits, asPrefix }: Pick<TypedShape, 'length' | 'edits' | 'asPrefix'>,
   grouped: number,
-): Lacking {
+): LetterLimits {
   const shortest = grouped - length
   const longest = grouped === longestGrouped ? Number.POSITIVE_INFINITY : shortest
-  if (asPrefix) return { lacked: edits, more: longest + edits < 0 ? -1 : anyMore }
-  return { lacked: edits - Math.max(0, shortest), more: edits + Math.min(0, longest) }
+  if (asPrefix) return { missing: edits, extra: longest + edits < 0 ? -1 : unlimited }
+  return { missing: edits - Math.max(0, shortest), extra: edits + Math.min(0, longest) }
 }
 
 /**
- * The groups of letters that can have similar terms, as ranges: the first one, and the one after the last. Returns how
- * many.
+ * Writes the groups of letters that can have similar terms, as ranges: the first group, and the one after the last.
+ * Returns the number of ranges.
  */
-function writeRanges(letters: number, { lacked, more }: Lacking, ranges: Uint16Array): number {
+function writeRanges(letters: number, { missing, extra }: LetterLimits, ranges: Uint16Array): number {
   const typed = letters & allGroupLetters
   let written = 0
   for (let group = 0; group < groupLetters.length; group++) {
-    const had = groupLetters[group]!
-    if (countBits(typed & ~had) > lacked || countBits(had & ~typed) > more) continue
+    const present = groupLetters[group]!
+    if (countBits(typed & ~present) > missing || countBits(present & ~typed) > extra) continue
     if (written > 0 && ranges[written - 1] === group) ranges[written - 1] = group + 1
     else {
       ranges[written++] = group
@@ -164,11 +162,11 @@ const decoder = new TextDecoder()
 /** A thread answers one call at a time, so one array is enough. */
 let scratch = new Int32Array(256)
 
-/** Reads at most `most` code points into `scratch`. */
-function readLetters(text: Uint8Array<ArrayBufferLike>, start: number, end: number, most: number): number {
-  if (most > scratch.length) scratch = new Int32Array(most)
+/** Reads at most `lettersMax` code points into `scratch`. */
+function readLetters(text: Uint8Array<ArrayBufferLike>, start: number, end: number, lettersMax: number): number {
+  if (lettersMax > scratch.length) scratch = new Int32Array(lettersMax)
   let count = 0
-  for (let at = start; at < end && count < most; ) {
+  for (let at = start; at < end && count < lettersMax; ) {
     const first = text[at]!
     if (first < 0x80) {
       scratch[count++] = first

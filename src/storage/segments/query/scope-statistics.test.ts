@@ -29,15 +29,15 @@ const scopes: Record<string, Partial<ScopeEntry>> = {
   'a time': { publishedFrom: 700, publishedTo: 4100 },
 }
 
-test('counts that are kept follow deletions, few or many, and are those of an index opened anew', async () => {
+test('cached counts follow deletions, few or many, and equal those of a reopened index', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'segments-'))
   const layout = { sealChunks: 4096, segmentChunks: 65_536 }
-  const kept = new InProcessSegments({ path: join(folder, 'kept.db'), ...layout })
-  const anew = new InProcessSegments({ path: join(folder, 'anew.db'), ...layout })
+  const cached = new InProcessSegments({ path: join(folder, 'cached.db'), ...layout })
+  const reopened = new InProcessSegments({ path: join(folder, 'reopened.db'), ...layout })
   let position = 0
   const apply = async (changes: readonly IndexChange[]) => {
     position++
-    for (const index of [kept, anew]) await index.apply({ position, changes })
+    for (const index of [cached, reopened]) await index.apply({ position, changes })
   }
   const ask = async (index: InProcessSegments, narrower: Partial<ScopeEntry>) => {
     const request = { scope: { entries: [{ ...entry, ...narrower }] }, filters: noFilters, timeoutMs: 60_000 }
@@ -48,27 +48,27 @@ test('counts that are kept follow deletions, few or many, and are those of an in
     return JSON.stringify(await Promise.all(pages))
   }
   const compare = async () => {
-    anew.reopen()
+    reopened.reopen()
     for (const [name, narrower] of Object.entries(scopes)) {
-      assert.equal(await ask(kept, narrower), await ask(anew, narrower), name)
+      assert.equal(await ask(cached, narrower), await ask(reopened, narrower), name)
     }
   }
   try {
     await apply(Array.from({ length: documents }, (_, i) => documentOf(i)))
-    for (const index of [kept, anew]) await index.checkpoint()
+    for (const index of [cached, reopened]) await index.checkpoint()
     await compare()
     const shuffled = Array.from({ length: documents }, (_, i) => `d${(i * 7) % documents}`)
     for (const deletions of [1, 3, 40, 900, 2]) {
-      const gone = shuffled.splice(0, deletions)
-      await apply(gone.map((documentId) => ({ kind: 'retire_document', documentId })))
+      const removed = shuffled.splice(0, deletions)
+      await apply(removed.map((documentId) => ({ kind: 'retire_document', documentId })))
       await compare()
     }
     // The rewritten documents are in their own segment, and the old ones stay deleted.
     await apply([documentOf(7), documentOf(14)])
     await compare()
-    assert.ok((await kept.health()).deletedChunks > 900)
+    assert.ok((await cached.health()).deletedChunks > 900)
   } finally {
-    await Promise.all([kept.close(), anew.close()])
+    await Promise.all([cached.close(), reopened.close()])
     rmSync(folder, { recursive: true, force: true })
   }
 })

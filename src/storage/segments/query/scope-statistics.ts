@@ -10,19 +10,18 @@ import { bodyMask, bothMask, CompiledFilter, scopeKey, titleMask } from './compi
 import type { ScopeStatistics } from './plan-keyword.ts'
 import type { PrefixChunks, PrefixLists } from './prefix-chunks.ts'
 
-/** Shorter lists are counted again each time: that takes a microsecond at most, and most terms have only such lists. */
-const keptPostingsLeast = 1024
-/** Deletions since a list was counted are looked up in it if there are this many times fewer of them than postings. */
+/** Shorter lists are counted each time, which takes a microsecond at most. Most terms have only such lists. */
+const cachedPostingsMin = 1024
+/** A cached count is updated if its list has at least this many postings for each deletion since, or else recounted. */
 const postingsPerDeletion = 16
 /** About 10 MB a thread. Beyond it everything is counted again. */
-const countsKeptMax = 100_000
+const cachedCountsMax = 100_000
 /** Each takes a quarter of a megabyte for a million chunks, in every thread. */
-const scopesKept = 64
+const cachedScopesMax = 64
 
 /**
  * The statistics of one scope in one segment. Segments never change except for deletions, which are applied one by one.
- * The searchable fields are kept as two bits a chunk: a walk over postings that reads so little takes a third of the
- * time of one that scores.
+ * The searchable fields are stored as two bits for each chunk, so that counting a posting list reads little memory.
  */
 class SegmentStatistics {
   chunks: number
@@ -41,21 +40,21 @@ class SegmentStatistics {
     this.#segment = segment
     this.#filter = filter
     this.#deletions = deletionsAt(segment, generation)
-    const { image, deletedAt } = segment
-    const { chunkClass, chunkLength } = image
+    const { data, deletedAt } = segment
+    const { chunkClass, chunkLength } = data
     const { table } = filter
-    const titles = new Uint32Array((image.chunks + 31) >>> 5)
+    const titles = new Uint32Array((data.chunks + 31) >>> 5)
     const bodies = new Uint32Array(titles.length)
     let chunks = 0
     let totalLength = 0
     const anyDeletions = this.#deletions > 0
-    for (let chunk = 0; chunk < image.chunks; chunk++) {
+    for (let chunk = 0; chunk < data.chunks; chunk++) {
       let mask = table[chunkClass[chunk]!]!
       let length = chunkLength[chunk]!
       // Usually 0 or 3, in unpredictable order: one branch, not two, separates them from the others.
       if (mask * (mask - bothMask) !== 0) {
-        mask = filter.maskOf(image, chunk)
-        length = searchedLength(image, chunk, mask)
+        mask = filter.maskOf(data, chunk)
+        length = searchedLength(data, chunk, mask)
         if (mask === titleMask || mask === bodyMask) this.#isBothOrNone = false
       }
       if (anyDeletions && deletedAt[chunk]! <= generation) continue
@@ -73,45 +72,45 @@ class SegmentStatistics {
   }
 
   /**
-   * As of the last `follow`: the chunks that may be searched, a bit each; `null` if some may be searched in just one
+   * The chunks that may be searched as of the last `follow`, a bit each; `null` if some may be searched in just one
    * field.
    */
   get searchable(): Uint32Array | null {
     return this.#isBothOrNone ? this.#bodies : null
   }
 
-  /** As of the last `follow`: the chunks whose body may be searched, a bit each. */
+  /** The chunks whose body may be searched as of the last `follow`, a bit each. */
   get bodies(): Uint32Array {
     return this.#bodies
   }
 
-  get kept(): number {
+  get cachedCounts(): number {
     return this.#counts.size
   }
 
   /** Updates everything except the counts to this generation. */
   follow(generation: number): void {
     const deletions = deletionsAt(this.#segment, generation)
-    const { image, deletionOrder } = this.#segment
+    const { data, deletionOrder } = this.#segment
     for (let i = this.#deletions; i < deletions; i++) {
       const chunk = deletionOrder[i]!
-      const mask = this.#filter.maskOf(image, chunk)
+      const mask = this.#filter.maskOf(data, chunk)
       if (mask === 0) continue
       this.chunks--
-      this.totalLength -= searchedLength(image, chunk, mask)
+      this.totalLength -= searchedLength(data, chunk, mask)
       this.#titles[chunk >>> 5]! &= ~(1 << chunk)
       this.#bodies[chunk >>> 5]! &= ~(1 << chunk)
     }
     this.#deletions = deletions
   }
 
-  /** As of the last `follow`. */
+  /** The number of chunks with the term, as of the last `follow`. */
   count(term: number): number {
-    const { image } = this.#segment
+    const { data } = this.#segment
     if (this.chunks === 0) return 0
-    const [from, end] = postingRangeOf(image, term)
-    if (this.chunks === image.chunks && this.#isBothOrNone) return end - from
-    if (end - from < keptPostingsLeast) return this.#walk(from, end)
+    const [from, end] = postingRangeOf(data, term)
+    if (this.chunks === data.chunks && this.#isBothOrNone) return end - from
+    if (end - from < cachedPostingsMin) return this.#walk(from, end)
     const known = this.#counts.get(term)
     if (known === undefined || (this.#deletions - known.deletions) * postingsPerDeletion > end - from) {
       const count = this.#walk(from, end)
@@ -125,7 +124,7 @@ class SegmentStatistics {
 
   /** The number of these chunks that may be searched, as of the last `follow`. */
   countPrefix({ titles, bodies, count: all }: PrefixChunks): number {
-    if (this.chunks === this.#segment.image.chunks && this.#isBothOrNone) return all
+    if (this.chunks === this.#segment.data.chunks && this.#isBothOrNone) return all
     let count = 0
     for (let i = 0; i < titles.length; i++) {
       count += countBits((this.#titles[i]! & titles[i]!) | (this.#bodies[i]! & bodies[i]!))
@@ -134,8 +133,8 @@ class SegmentStatistics {
   }
 
   #walk(from: number, end: number): number {
-    const { image } = this.#segment
-    const { postingChunk } = image
+    const { data } = this.#segment
+    const { postingChunk } = data
     const titles = this.#titles
     const bodies = this.#bodies
     let count = 0
@@ -151,45 +150,45 @@ class SegmentStatistics {
       const inTitle = (titles[chunk >>> 5]! >>> chunk) & 1
       const inBody = (bodies[chunk >>> 5]! >>> chunk) & 1
       const mask = inTitle | (inBody << 1)
-      if (mask !== 0 && (mask & fieldsAt(image, posting)) !== 0) count++
+      if (mask !== 0 && (mask & fieldsAt(data, posting)) !== 0) count++
     }
     return count
   }
 
   /** The number of chunks deleted since `before` that contained the term where it may be searched. */
   #countDeleted(term: number, before: number): number {
-    const { image, deletionOrder } = this.#segment
-    const cursor = new PostingCursor(image, term, 0)
+    const { data, deletionOrder } = this.#segment
+    const cursor = new PostingCursor(data, term, 0)
     let count = 0
     for (let i = before; i < this.#deletions; i++) {
       const chunk = deletionOrder[i]!
-      if (weighFrequency(cursor.frequency(chunk), this.#filter.maskOf(image, chunk), 1) > 0) count++
+      if (weighFrequency(cursor.frequency(chunk), this.#filter.maskOf(data, chunk), 1) > 0) count++
     }
     return count
   }
 }
 
-/** The cache for one scope: its statistics in each segment of the last list. */
-interface ScopeShare {
+/** The statistics of one scope in each segment of the last list. */
+interface CachedScope {
   readonly filter: CompiledFilter
   segments: readonly Segment[]
-  readonly shares: Map<Segment, SegmentStatistics>
+  readonly bySegment: Map<Segment, SegmentStatistics>
 }
 
 /**
  * Computes the statistics of a scope over all segments, and caches its counts for the next search with the same scope.
- * A thread that shares a search computes those of the whole index, like the others, each from its own cache.
+ * Threads that share a search all compute the statistics of the whole index, each with its own cache.
  */
 export class StatisticsCache {
   readonly #classes: readonly FilterClass[]
-  readonly #scopes = new LRUCache<string, ScopeShare>({ max: scopesKept })
-  #countsKept = 0
+  readonly #scopes = new LRUCache<string, CachedScope>({ max: cachedScopesMax })
+  #cachedCounts = 0
 
   constructor(classes: readonly FilterClass[]) {
     this.#classes = classes
   }
 
-  /** `null` if the time runs out. */
+  /** Returns `null` if the time runs out. */
   gather(
     scope: Scope,
     { segments, generation }: SearchView,
@@ -197,22 +196,22 @@ export class StatisticsCache {
     prefixed: ReadonlyMap<string, PrefixLists>,
     deadline: number,
   ): ScopeStatistics | null {
-    const scopeShare = this.#shareOf(scope, segments)
+    const cached = this.#cachedScope(scope, segments)
     let chunks = 0
     let totalLength = 0
     const counts = new Float64Array(terms.length)
     const prefixCounts = new Map<string, number>()
     for (const segment of segments) {
       if (performance.now() > deadline) return null
-      const share = segmentShare(scopeShare, segment, generation)
-      chunks += share.chunks
-      totalLength += share.totalLength
+      const statistics = statisticsIn(cached, segment, generation)
+      chunks += statistics.chunks
+      totalLength += statistics.totalLength
       terms.forEach((term, i) => {
-        counts[i]! += this.#count(share, term)
+        counts[i]! += this.#count(statistics, term)
       })
-      for (const [beginning, lists] of prefixed) {
-        const count = share.countPrefix(lists.get(segment.image)!)
-        prefixCounts.set(beginning, (prefixCounts.get(beginning) ?? 0) + count)
+      for (const [prefix, lists] of prefixed) {
+        const count = statistics.countPrefix(lists.get(segment.data)!)
+        prefixCounts.set(prefix, (prefixCounts.get(prefix) ?? 0) + count)
       }
     }
     return { chunks, totalLength, counts: new Map(terms.map((term, i) => [term, counts[i]!])), prefixCounts }
@@ -220,58 +219,58 @@ export class StatisticsCache {
 
   /** The chunks of a segment that the scope may search, as in `SegmentStatistics.searchable`. */
   searchable(scope: Scope, { segments, generation }: SearchView): (segment: Segment) => Uint32Array | null {
-    const share = this.#shareOf(scope, segments)
-    return (segment) => segmentShare(share, segment, generation).searchable
+    const cached = this.#cachedScope(scope, segments)
+    return (segment) => statisticsIn(cached, segment, generation).searchable
   }
 
   /** The chunks of a segment whose body the scope may search. */
   bodies(scope: Scope, { segments, generation }: SearchView): (segment: Segment) => Uint32Array {
-    const share = this.#shareOf(scope, segments)
-    return (segment) => segmentShare(share, segment, generation).bodies
+    const cached = this.#cachedScope(scope, segments)
+    return (segment) => statisticsIn(cached, segment, generation).bodies
   }
 
   /** The number of chunks of a segment that contain a term where the scope may search it. */
   counter(scope: Scope, { segments, generation }: SearchView): (segment: Segment, term: number) => number {
-    const share = this.#shareOf(scope, segments)
-    return (segment, term) => this.#count(segmentShare(share, segment, generation), term)
+    const cached = this.#cachedScope(scope, segments)
+    return (segment, term) => this.#count(statisticsIn(cached, segment, generation), term)
   }
 
-  #count(share: SegmentStatistics, term: number): number {
-    const keptBefore = share.kept
-    const count = share.count(term)
-    this.#countsKept += share.kept - keptBefore
+  #count(statistics: SegmentStatistics, term: number): number {
+    const cachedBefore = statistics.cachedCounts
+    const count = statistics.count(term)
+    this.#cachedCounts += statistics.cachedCounts - cachedBefore
     return count
   }
 
-  /** New numbers of classes invalidate everything. */
+  /** Must be called when class numbers change their meaning. */
   clear(): void {
     this.#scopes.clear()
-    this.#countsKept = 0
+    this.#cachedCounts = 0
   }
 
-  #shareOf(scope: Scope, segments: readonly Segment[]): ScopeShare {
-    if (this.#countsKept > countsKeptMax) this.clear()
+  #cachedScope(scope: Scope, segments: readonly Segment[]): CachedScope {
+    if (this.#cachedCounts > cachedCountsMax) this.clear()
     const key = scopeKey(scope)
-    const share = this.#scopes.get(key) ?? {
+    const cached = this.#scopes.get(key) ?? {
       filter: new CompiledFilter(scope, noFilters, this.#classes),
       segments,
-      shares: new Map(),
+      bySegment: new Map(),
     }
-    this.#scopes.set(key, share)
-    share.filter.extend()
-    if (share.segments !== segments) {
+    this.#scopes.set(key, cached)
+    cached.filter.extend()
+    if (cached.segments !== segments) {
       const listed = new Set(segments)
-      for (const segment of share.shares.keys()) if (!listed.has(segment)) share.shares.delete(segment)
-      share.segments = segments
+      for (const segment of cached.bySegment.keys()) if (!listed.has(segment)) cached.bySegment.delete(segment)
+      cached.segments = segments
     }
-    return share
+    return cached
   }
 }
 
 /** The statistics of a segment, updated to the generation. */
-function segmentShare({ filter, shares }: ScopeShare, segment: Segment, generation: number): SegmentStatistics {
-  const share = shares.get(segment) ?? new SegmentStatistics(segment, filter, generation)
-  shares.set(segment, share)
-  share.follow(generation)
-  return share
+function statisticsIn({ filter, bySegment }: CachedScope, segment: Segment, generation: number): SegmentStatistics {
+  const statistics = bySegment.get(segment) ?? new SegmentStatistics(segment, filter, generation)
+  bySegment.set(segment, statistics)
+  statistics.follow(generation)
+  return statistics
 }

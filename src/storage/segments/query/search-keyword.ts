@@ -1,4 +1,4 @@
-import type { CatalogColumn } from '../../../search/column-permissions.ts'
+import { type GuardedColumn, scoreRow } from '../../../search/column-permissions.ts'
 import type {
   ChunkScore,
   DocumentHit,
@@ -53,7 +53,7 @@ export interface KeywordSearch {
   /** Hits come with the parts of their scores. */
   readonly explain: boolean
   readonly order: KeywordOrder
-  /** The decisions that are made by document; `null` if only chunks count. */
+  /** For conditions, orders and counts, which apply to documents; `null` without them. */
   readonly byDocument: ByDocument | null
   /** On the clock of `performance.now()`; checked once for each segment, which takes a few milliseconds. */
   readonly deadline: number
@@ -62,27 +62,27 @@ export interface KeywordSearch {
 export interface ByDocument {
   /** Shared by all searches of the thread. */
   readonly matching: MatchingDocuments
-  /** Marks the documents whose column of the catalog is open now; `null` for the documents themselves. */
-  readonly markOpened: (image: SegmentData, matching: MatchingDocuments, column: CatalogColumn | null) => void
+  /** Marks the documents whose column of the catalog is opened; with `null`, those that are opened at all. */
+  readonly markOpened: (data: SegmentData, matching: MatchingDocuments, column: GuardedColumn | null) => void
   readonly conditions: NumberedConditions | null
-  /** Called with everything that matches. */
-  readonly count: (image: SegmentData, matching: MatchingDocuments) => void
+  /** Called with all matching documents of a segment. */
+  readonly count: (data: SegmentData, matching: MatchingDocuments) => void
 }
 
 /** A thread answers one call at a time, so one array is enough. */
 const list = new Uint16Array(segmentChunksMax)
 
-/** `null` if the time ran out. */
+/** Returns `null` if the time ran out. */
 export function searchKeyword(search: KeywordSearch): KeywordPage | null {
   const { view, plan, limit } = search
-  const images = view.segments.map((segment) => segment.image)
+  const segmentData = view.segments.map((segment) => segment.data)
   const after = search.after && { ...search.after, score: rankOf(search.order, search.after.key) }
-  const top = new TopDocuments(limit + 1, images, after)
+  const top = new TopDocuments(limit + 1, segmentData, after)
   const essentialTermsOf = essentialTermsFor(plan)
   search.kernel.begin(search.filter, plan.titleWeight)
   let totalChunks = 0
   if (!plan.empty) {
-    for (const i of smallestFirst(images)) {
+    for (const i of smallestFirst(segmentData)) {
       if (performance.now() > search.deadline) return null
       top.startSegment(i)
       totalChunks += searchSegment(search, view.segments[i]!, essentialTermsOf, top)
@@ -92,11 +92,11 @@ export function searchKeyword(search: KeywordSearch): KeywordPage | null {
   const hits: DocumentHit[] = []
   for (const { segment, document, chunk, score } of ranked.slice(0, limit)) {
     if (performance.now() > search.deadline) return null
-    const image = images[segment]!
+    const data = segmentData[segment]!
     hits.push({
-      documentId: documentIdAt(image, document),
-      ...chunkScore(image, chunk, search.order === 'relevance' ? score : scoreOf(search, image, chunk)),
-      ...(search.explain ? { parts: partsOf(search, image, chunk) } : {}),
+      documentId: documentIdAt(data, document),
+      ...chunkScore(data, chunk, search.order === 'relevance' ? score : scoreOf(search, data, chunk)),
+      ...(search.explain ? { parts: partsOf(search, data, chunk) } : {}),
       otherChunks: otherChunks(search, view.segments[segment]!, document, chunk),
     })
   }
@@ -106,14 +106,14 @@ export function searchKeyword(search: KeywordSearch): KeywordPage | null {
   return { outcome: 'found', hits, totalChunks, next }
 }
 
-/** Small segments first: they quickly raise the threshold, so that more of the large ones is skipped. */
-const smallestFirst = (images: readonly SegmentData[]): number[] =>
-  Array.from(images.keys()).sort((a, b) => images[a]!.chunks - images[b]!.chunks)
+/** Small segments come first. They raise the threshold quickly, so that more of the large ones is skipped. */
+const smallestFirst = (segmentData: readonly SegmentData[]): number[] =>
+  Array.from(segmentData.keys()).sort((a, b) => segmentData[a]!.chunks - segmentData[b]!.chunks)
 
-function partsOf({ plan, filter }: KeywordSearch, image: SegmentData, chunk: number): number[] {
-  return new ChunkScorer(image, plan).parts(chunk, filter.maskOf(image, chunk))
+function partsOf({ plan, filter }: KeywordSearch, data: SegmentData, chunk: number): number[] {
+  return new ChunkScorer(data, plan).parts(chunk, filter.maskOf(data, chunk))
 }
-/** The rank of a key: higher is better, and none is the lowest. */
+/** The rank of a key. A higher rank is better, and the rank of null is the lowest. */
 const rankOf = (order: KeywordOrder, key: number | null): number =>
   key === null ? -Infinity : order === 'published_at' ? -key : key
 
@@ -121,11 +121,11 @@ const keyOfRank = (order: KeywordOrder, rank: number): number | null =>
   rank === -Infinity ? null : order === 'published_at' ? -rank : rank
 
 /** Equal to the result of the kernel, bit by bit. */
-const scoreOf = ({ plan, filter }: KeywordSearch, image: SegmentData, chunk: number): number =>
-  new ChunkScorer(image, plan).score(chunk, filter.maskOf(image, chunk))
+const scoreOf = ({ plan, filter }: KeywordSearch, data: SegmentData, chunk: number): number =>
+  new ChunkScorer(data, plan).score(chunk, filter.maskOf(data, chunk))
 
-export function chunkScore(image: SegmentData, chunk: number, score: number): ChunkScore {
-  return { chunkId: chunkIdAt(image, chunk), versionId: versionIdAt(image, image.chunkVersion[chunk]!), score }
+export function chunkScore(data: SegmentData, chunk: number, score: number): ChunkScore {
+  return { chunkId: chunkIdAt(data, chunk), versionId: versionIdAt(data, data.chunkVersion[chunk]!), score }
 }
 
 function searchSegment(
@@ -135,57 +135,58 @@ function searchSegment(
   top: TopDocuments,
 ): number {
   const { plan, filter, view, kernel } = search
-  const { arena, image, deletedAt } = segment
-  const walked = { arena, image, deletedAt, generation: view.generation, filter, plan }
+  const { arena, data, deletedAt } = segment
+  const walked = { arena, data, deletedAt, generation: view.generation, filter, plan }
   if (plan.must.length > 0) scoreRequired(kernel, walked)
   else {
-    const alone = aloneIn(plan)
-    if (alone !== null && search.byDocument === null) return kernel.alone(walked, alone, top)
-    const isSkipping = search.byDocument === null && postingsOf(plan, image) >= search.skipFrom
-    const essential = isSkipping ? essentialTermsOf(image, top.threshold) : null
+    const alternatives = onlyWordOf(plan)
+    if (alternatives !== null && search.byDocument === null) return kernel.rankAlternatives(walked, alternatives, top)
+    const isSkipping = search.byDocument === null && postingsOf(plan, data) >= search.skipFrom
+    const essential = isSkipping ? essentialTermsOf(data, top.threshold) : null
     const visible = essential && search.visible(segment)
     if (visible !== null && essential !== null) kernel.skip(walked, visible, essential)
     for (const [i, clause] of plan.any.entries()) addClause(kernel, walked, clause, i === 0 ? 'first' : 'any')
     for (const clause of plan.mustNot) exclude(kernel, walked, clause)
-    const leastScore = search.byDocument === null ? top.threshold / rounding - boostsAtMost(plan) : 0
-    for (const clause of plan.boosts) boost(kernel, walked, clause, leastScore)
+    const minScore = search.byDocument === null ? top.threshold / rounding - boostsMax(plan) : 0
+    for (const clause of plan.boosts) boost(kernel, walked, clause, minScore)
   }
   return search.byDocument === null
     ? kernel.rank(walked, top)
-    : rankDocuments(kernel, image, search.order, search.byDocument, top)
+    : rankDocuments(kernel, data, search.order, search.byDocument, top)
 }
 
 /** The number of postings of the optional words. */
-function postingsOf({ any }: KeywordPlan, image: SegmentData): number {
+function postingsOf({ any }: KeywordPlan, data: SegmentData): number {
   let postings = 0
   for (const clause of any) {
     for (const { term } of clause.type === 'word' ? clause.terms : []) {
-      const [from, end] = postingRangeOf(image, term)
+      const [from, end] = postingRangeOf(data, term)
       postings += end - from
     }
   }
   return postings
 }
 
-/** Like `kernel.rank`, but counts and ranks documents that meet the conditions, in any order. */
+/** Like `kernel.rank`, but only for documents that meet the conditions, which it also counts, and in any order. */
 function rankDocuments(
   kernel: KeywordKernel,
-  image: SegmentData,
+  data: SegmentData,
   order: KeywordOrder,
   { matching, markOpened, conditions, count }: ByDocument,
   top: TopDocuments,
 ): number {
-  matching.take(kernel.sum, image)
+  matching.take(kernel.sum, data)
   if (conditions !== null) {
-    markOpened(image, matching, null)
-    matching.keep((document, opened) => opened && conditions.hold(image, document))
+    markOpened(data, matching, null)
+    matching.keep((document, opened) => opened && conditions.hold(data, document))
   }
-  count(image, matching)
-  if (order === '-score') markOpened(image, matching, 'score')
+  count(data, matching)
+  if (order === '-score') markOpened(data, matching, scoreRow)
   const { documents, chunks, scores, opened } = matching
-  const { documentPublished, documentScore } = image
-  // Ids usually rise with the time of ingest, and so do publication times: documents at the front of the order come
-  // first.
+  const { documentPublished } = data
+  const documentScore = data.catalog[scoreRow.property]!.values
+  // Ids usually rise with the time of ingest, and so do publication times. So the newest documents are offered first,
+  // which raises the threshold early.
   const isNewestFirst = order === '-published_at'
   for (let nth = 0; nth < matching.count; nth++) {
     const i = isNewestFirst ? matching.count - 1 - nth : nth
@@ -200,19 +201,19 @@ function rankDocuments(
   return matching.totalChunks
 }
 
-/** The terms and prefixes of a query that consists of a single word. */
-function aloneIn({ any, mustNot, boosts }: KeywordPlan): readonly PlannedAlternative[] | null {
+/** The terms and prefixes of a query that consists of a single word; `null` for any other query. */
+function onlyWordOf({ any, mustNot, boosts }: KeywordPlan): readonly PlannedAlternative[] | null {
   const [first] = any
   return any.length === 1 && mustNot.length + boosts.length === 0 && first?.type === 'word'
     ? alternativesOf(first)
     : null
 }
 
-/** Before the `first` clause no chunk has a score. */
+/** The `first` clause is added directly to the sum, because no chunk has a score yet. */
 function addClause(kernel: KeywordKernel, walked: WalkedSegment, clause: PlannedClause, kind: 'first' | 'any'): void {
   if (clause.type === 'phrase') {
     addPhrase(kernel, walked, clause, (all) =>
-      keepVisible(walked, filterPhrases(walked.image, [clause], all), () => true),
+      keepVisible(walked, filterPhrases(walked.data, [clause], all), () => true),
     )
     return
   }
@@ -225,37 +226,37 @@ function addClause(kernel: KeywordKernel, walked: WalkedSegment, clause: Planned
   }
 }
 
-/** Adds to chunks that have a score already, unless it is too low to be among the best even with all boosts. */
-function boost(kernel: KeywordKernel, walked: WalkedSegment, clause: PlannedClause, leastScore: number): void {
-  const { image } = walked
+/** Adds a boost to chunks that have a score, unless the score is too low to be among the best even with all boosts. */
+function boost(kernel: KeywordKernel, walked: WalkedSegment, clause: PlannedClause, minScore: number): void {
+  const { data } = walked
   if (clause.type === 'phrase') {
-    addPhrase(kernel, walked, clause, (all) => filterPhrases(image, [clause], keepScored(kernel.sum, all, leastScore)))
+    addPhrase(kernel, walked, clause, (all) => filterPhrases(data, [clause], keepScored(kernel.sum, all, minScore)))
     return
   }
   for (const alternative of alternativesOf(clause)) kernel.raise(walked, alternative, kernel.clause)
-  kernel.clause.take(image.chunks, (chunk, score) => {
+  kernel.clause.take(data.chunks, (chunk, score) => {
     if (kernel.sum.scores[chunk] !== 0) kernel.sum.add(chunk, score)
   })
 }
 
 /** A chunk with a score is visible and not deleted. */
-function keepScored({ scores }: GatheredScores, count: number, leastScore: number): number {
+function keepScored({ scores }: GatheredScores, count: number, minScore: number): number {
   let kept = 0
   for (let i = 0; i < count; i++) {
     const chunk = list[i]!
     const score = scores[chunk]!
-    if (score !== 0 && score >= leastScore) list[kept++] = chunk
+    if (score !== 0 && score >= minScore) list[kept++] = chunk
   }
   return kept
 }
 
 /** The upper bound of the sum of all boosts. */
-function boostsAtMost({ boosts }: KeywordPlan): number {
-  let most = 0
+function boostsMax({ boosts }: KeywordPlan): number {
+  let sum = 0
   for (const clause of boosts) {
-    most += clause.type === 'phrase' ? clause.weight : Math.max(...alternativesOf(clause).map(({ weight }) => weight))
+    sum += clause.type === 'phrase' ? clause.weight : Math.max(...alternativesOf(clause).map(({ weight }) => weight))
   }
-  return most
+  return sum
 }
 
 function addPhrase(
@@ -264,40 +265,40 @@ function addPhrase(
   phrase: PlannedPhrase,
   keep: (count: number) => number,
 ): void {
-  const { image, plan, filter } = walked
-  const count = chunksWithAll(image, requiredBy(image, phrase), list, keep)
+  const { data, plan, filter } = walked
+  const count = chunksWithAll(data, requiredBy(data, phrase), list, keep)
   if (count === 0) return
   const frequencies = kernel.phrases(walked, phrase.groups, list, count)
   for (let i = 0; i < count; i++) {
     if (frequencies[i] === 0) continue
     const chunk = list[i]!
-    const mask = filter.maskOf(image, chunk)
+    const mask = filter.maskOf(data, chunk)
     const found = weighFrequency(frequencies[i]!, mask, plan.titleWeight)
     if (found === 0) continue
-    kernel.sum.add(chunk, bm25(phrase.weight, found, searchedLength(image, chunk, mask), plan))
+    kernel.sum.add(chunk, bm25(phrase.weight, found, searchedLength(data, chunk, mask), plan))
   }
 }
 
-/** Keeps those of the first `count` chunks in the list that are visible and not deleted. Returns how many. */
-function keepVisible(walked: WalkedSegment, count: number, wanted: (chunk: number) => boolean): number {
-  const { image, deletedAt, generation, filter } = walked
+/** Keeps those of the first `count` chunks in the list that are visible and not deleted. Returns the number kept. */
+function keepVisible(walked: WalkedSegment, count: number, isWanted: (chunk: number) => boolean): number {
+  const { data, deletedAt, generation, filter } = walked
   let kept = 0
   for (let i = 0; i < count; i++) {
     const chunk = list[i]!
-    if (filter.maskOf(image, chunk) !== 0 && deletedAt[chunk]! > generation && wanted(chunk)) list[kept++] = chunk
+    if (filter.maskOf(data, chunk) !== 0 && deletedAt[chunk]! > generation && isWanted(chunk)) list[kept++] = chunk
   }
   return kept
 }
 
-/** Keeps those of the first `count` chunks in the list that may contain every phrase. Returns how many. */
-function filterPhrases(image: SegmentData, clauses: readonly PlannedClause[], count: number): number {
+/** Keeps those of the first `count` chunks in the list that may contain every phrase. Returns the number kept. */
+function filterPhrases(data: SegmentData, clauses: readonly PlannedClause[], count: number): number {
   return clauses.reduce(
-    (left, clause) => (clause.type === 'phrase' ? filterPhrase(image, clause.groups, list, left) : left),
+    (left, clause) => (clause.type === 'phrase' ? filterPhrase(data, clause.groups, list, left) : left),
     count,
   )
 }
 
-/** Keeps those of the first `count` chunks in the list that contain every phrase. Returns how many. */
+/** Keeps those of the first `count` chunks in the list that contain every phrase. Returns the number kept. */
 function keepPhrases(
   kernel: KeywordKernel,
   walked: WalkedSegment,
@@ -316,50 +317,50 @@ function keepPhrases(
 }
 
 function scoreRequired(kernel: KeywordKernel, walked: WalkedSegment): void {
-  const { image, plan, filter } = walked
+  const { data, plan, filter } = walked
   const visible = chunksWithAll(
-    image,
-    plan.must.flatMap((clause) => requiredBy(image, clause)),
+    data,
+    plan.must.flatMap((clause) => requiredBy(data, clause)),
     list,
-    (all) => keepVisible(walked, filterPhrases(image, plan.must, all), () => true),
+    (all) => keepVisible(walked, filterPhrases(data, plan.must, all), () => true),
   )
   const count = keepPhrases(kernel, walked, visible, plan.must)
   if (count === 0) return
-  const scorer = new ChunkScorer(image, plan)
+  const scorer = new ChunkScorer(data, plan)
   for (let i = 0; i < count; i++) {
     const chunk = list[i]!
-    kernel.sum.add(chunk, scorer.score(chunk, filter.maskOf(image, chunk)))
+    kernel.sum.add(chunk, scorer.score(chunk, filter.maskOf(data, chunk)))
   }
 }
 
 /** Removes the score of the chunks that match a negative clause in a field that may be searched. */
 function exclude(kernel: KeywordKernel, walked: WalkedSegment, clause: PlannedClause): void {
-  const { image, plan, filter } = walked
+  const { data, plan, filter } = walked
   const { scores } = kernel.sum
-  const scored = chunksWithAll(image, requiredBy(image, clause), list, (all) =>
-    keepVisible(walked, filterPhrases(image, [clause], all), (chunk) => scores[chunk] !== 0),
+  const scored = chunksWithAll(data, requiredBy(data, clause), list, (all) =>
+    keepVisible(walked, filterPhrases(data, [clause], all), (chunk) => scores[chunk] !== 0),
   )
   const count = keepPhrases(kernel, walked, scored, [clause])
   if (count === 0) return
-  const scorer = new ChunkScorer(image, { ...plan, must: [], any: [clause], mustNot: [], boosts: [] })
+  const scorer = new ChunkScorer(data, { ...plan, must: [], any: [clause], mustNot: [], boosts: [] })
   for (let i = 0; i < count; i++) {
     const chunk = list[i]!
-    if (scorer.score(chunk, filter.maskOf(image, chunk)) !== 0) scores[chunk] = 0
+    if (scorer.score(chunk, filter.maskOf(data, chunk)) !== 0) scores[chunk] = 0
   }
 }
 
 function otherChunks(search: KeywordSearch, segment: Segment, document: number, best: number): ChunkScore[] {
-  const { image } = segment
-  const first = image.documentFirstChunk[document]!
-  const end = image.documentFirstChunk[document + 1]!
+  const { data } = segment
+  const first = data.documentFirstChunk[document]!
+  const end = data.documentFirstChunk[document + 1]!
   if (search.otherChunksMax <= 0 || end - first < 2) return []
-  const scorer = new ChunkScorer(image, search.plan)
+  const scorer = new ChunkScorer(data, search.plan)
   const found: { chunk: number; score: number }[] = []
   for (let chunk = first; chunk < end; chunk++) {
     if (chunk === best) continue
-    const score = scorer.score(chunk, search.filter.maskOf(image, chunk))
+    const score = scorer.score(chunk, search.filter.maskOf(data, chunk))
     if (score !== 0) found.push({ chunk, score })
   }
   found.sort((a, b) => b.score - a.score || a.chunk - b.chunk)
-  return found.slice(0, search.otherChunksMax).map(({ chunk, score }) => chunkScore(image, chunk, score))
+  return found.slice(0, search.otherChunksMax).map(({ chunk, score }) => chunkScore(data, chunk, score))
 }

@@ -8,8 +8,8 @@ import {
   BestOfTwo,
   type BestSoFar,
   type Candidate,
-  type KeptByCodes,
   type NearColumn,
+  type NearestRows,
   nearestByInt8,
 } from './compare-int8.ts'
 import { bodyMask, type CompiledFilter } from './compile-filter.ts'
@@ -17,29 +17,30 @@ import { chunkScore } from './search-keyword.ts'
 import type { VectorKernel } from './vector-kernel.ts'
 
 /**
- * Cosine search in three steps (1-bit quantisation with rescoring). Binary codes first, over everything visible; each
- * bit is weighted by the size of the query's component. Then int8 codes over the nearest rows, fewer if some are much
- * nearer than the rest (`nearestByInt8`). Then floats over those that the int8 codes cannot separate from the best.
+ * Cosine search in three steps (1-bit quantisation with rescoring). The first step compares the binary codes of all
+ * visible rows, with each bit weighted by the size of the query's component. The second step compares the int8 codes of
+ * the nearest rows, or fewer if some are much nearer than the rest (`nearestByInt8`). The third step reads the floats
+ * of those that the int8 codes cannot separate from the best.
  *
- * The chunks that a scope shows are known before, as a bit for each chunk; groups of 16 rows without a visible one are
- * skipped. A filter of the request is applied to all rows first if it hides many, otherwise only to near rows. Either
- * way the same chunks are kept.
+ * The chunks that a scope shows are known in advance, as a bit for each chunk, and groups of 16 rows without a visible
+ * one are skipped. A filter of the request is applied to all rows first if it hides many, otherwise only to near rows.
+ * Either way the same chunks are kept.
  *
  * The number of rows that the binary codes keep decides the recall. Isotropic vectors without near neighbours are the
- * hardest case, because all rows are about equally far away. Among more rows a smaller share is enough, roughly in
- * proportion to the square root of their number. `vector-recall-long.test.ts` holds the recall.
+ * hardest case, because all rows are about equally far away. The number grows with the square root of the number of
+ * rows. `vector-recall-long.test.ts` tests the recall.
  */
-const keptByCodes = (topK: number, among: number): number => 2000 + Math.round(2.5 * Math.sqrt(topK * among))
+const rescoredRows = (topK: number, rows: number): number => 2000 + Math.round(2.5 * Math.sqrt(topK * rows))
 /** The number of floats that are read at once, between two checks of the deadline. */
 const floatsAtOnce = 256
-/** From this visible share on, in sixteenths, a filter of the request is applied only to near rows. */
+/** If at least this share of the chunks is visible, in sixteenths, a filter is applied only to near rows. */
 const denseSixteenths = 2
-/** One of so many chunks is sampled to estimate the share, and one of so many groups to estimate the limit. */
+/** One chunk in this many is sampled to estimate the share, and one group in this many to estimate the limit. */
 const sampleStep = 61
-/** The estimated limit is widened by this factor, because a limit that is too narrow costs a second scan. */
-const guessedTimes = 1.5
+/** The limit is estimated for this many times the wanted rows, because a limit that is too low costs a second scan. */
+const estimateFactor = 1.5
 const rowsAtOnce = 4096
-/** If only documents are requested, half as many again are separated from the others, and at least this many. */
+/** If only documents are requested, half as many again are separated from the others, and at least `documentsMin`. */
 const documentsMin = 30
 const documentsShare = 1.5
 
@@ -55,8 +56,8 @@ export interface VectorSearch {
   readonly vector: Float32Array
   readonly topK: number
   readonly enough: EnoughNear
-  /** Roughly the number of chunks that the caller may search: among more of them, more look nearer than they are. */
-  readonly among: number
+  /** Roughly the number of chunks that the caller may search. With more chunks, more of them must be rescored. */
+  readonly searchableChunks: number
   readonly kernel: VectorKernel
   readonly readFloats: ReadFloats
   readonly deadline: number
@@ -65,7 +66,7 @@ export interface VectorSearch {
 /** One result for each key: `null` if the file has no vector (the chunk was deleted since) or a damaged one. */
 export type ReadFloats = (profile: number, vectorKeys: readonly number[]) => readonly (Float32Array | null)[]
 
-/** `null` if the time ran out. */
+/** Returns `null` if the time ran out. */
 export function searchVector(search: VectorSearch): readonly DocumentHit[] | null {
   const columns = search.view.segments.flatMap((segment, number) => {
     const open = segment.columns.get(search.profile)
@@ -85,19 +86,20 @@ export function searchVector(search: VectorSearch): readonly DocumentHit[] | nul
 }
 
 /**
- * Separates more documents than requested, unless chunks are requested too: the first documents say little about how
- * far away rows can be skipped, if vectors have a few large components and cosines are far from normal. Never more than
- * the largest number of requested chunks: with few or long documents, all near rows would be compared to find one more.
+ * The ranking that the int8 codes must get right. It has more documents than requested, unless chunks are requested
+ * too: if vectors have a few large components, cosines are far from normal, and the first documents say little about
+ * how far away rows can be skipped. It never has more than `topK` chunks, because with few or long documents all near
+ * rows would be compared to find one more document.
  */
 function bestOf({ topK, enough, view }: VectorSearch): BestSoFar {
   const most = new BestChunks(topK)
   if (enough.documents === 0) return enough.chunks === 0 ? most : new BestChunks(Math.min(topK, enough.chunks))
   const bestDocuments = (count: number) => new BestDocuments(count, view.segments)
-  const wanted =
+  const requested =
     enough.chunks === 0
       ? bestDocuments(Math.max(documentsMin, Math.ceil(documentsShare * enough.documents)))
       : new BestOfTwo('farther', new BestChunks(enough.chunks), bestDocuments(enough.documents))
-  return new BestOfTwo('nearer', most, wanted)
+  return new BestOfTwo('nearer', most, requested)
 }
 
 interface OpenedColumn {
@@ -124,29 +126,29 @@ function withVisible(search: VectorSearch, columns: readonly OpenedColumn[]): Sc
 }
 
 function visibleSixteenths(search: VectorSearch, columns: readonly OpenedColumn[]): number {
-  let looked = 0
+  let sampled = 0
   let visible = 0
   for (const { segment } of columns) {
-    for (let chunk = 0; chunk < segment.image.chunks; chunk += sampleStep, looked++) {
+    for (let chunk = 0; chunk < segment.data.chunks; chunk += sampleStep, sampled++) {
       if (isVisible(search, segment, chunk)) visible++
     }
   }
-  return (visible * 16) / Math.max(1, looked)
+  return (visible * 16) / Math.max(1, sampled)
 }
 
-const isVisible = ({ view, filter }: VectorSearch, { image, deletedAt }: Segment, chunk: number): boolean =>
-  deletedAt[chunk]! > view.generation && (filter.maskOf(image, chunk) & bodyMask) !== 0
+const isVisible = ({ view, filter }: VectorSearch, { data, deletedAt }: Segment, chunk: number): boolean =>
+  deletedAt[chunk]! > view.generation && (filter.maskOf(data, chunk) & bodyMask) !== 0
 
 const wordsOf = (chunks: number): number => (chunks + 31) >>> 5
 
-function everyChunk({ image: { chunks } }: Segment): Uint32Array {
+function everyChunk({ data: { chunks } }: Segment): Uint32Array {
   const bits = new Uint32Array(wordsOf(chunks)).fill(2 ** 32 - 1)
   if (chunks % 32 > 0) bits[bits.length - 1] = 2 ** (chunks % 32) - 1
   return bits
 }
 
 function visibleChunks(search: VectorSearch, segment: Segment): Uint32Array {
-  const { chunks } = segment.image
+  const { chunks } = segment.data
   const bits = new Uint32Array(wordsOf(chunks))
   for (let chunk = 0; chunk < chunks; chunk++) {
     if (isVisible(search, segment, chunk)) bits[chunk >>> 5]! |= 1 << chunk
@@ -164,21 +166,21 @@ function bitsOfRows({ chunks }: VectorColumn, bitsOfChunks: Uint32Array): Uint32
   return bits
 }
 
-/** The visible rows that are nearest by their binary codes, with all ties of the last one. */
-function nearestByCodes(search: VectorSearch, columns: readonly ScannedColumn[], farthest: number): KeptByCodes | null {
+/** Returns the visible rows that are nearest by their binary codes, with all ties of the last one. */
+function nearestByCodes(search: VectorSearch, columns: readonly ScannedColumn[], farthest: number): NearestRows | null {
   const { kernel } = search
   const rows = columns.reduce((sum, { open }) => sum + open.column.layout.rows, 0)
-  const wanted = keptByCodes(search.topK, Math.min(search.among, rows))
-  const sampled = new Nearest(kernel, farthest, Math.ceil((wanted / sampleStep) * guessedTimes))
+  const target = rescoredRows(search.topK, Math.min(search.searchableChunks, rows))
+  const sampled = new Nearest(kernel, farthest, Math.ceil((target / sampleStep) * estimateFactor))
   for (const column of columns) sampleRows(search, column, sampled)
-  const guessed = new Nearest(kernel, sampled.limit, wanted)
-  const near = scan(search, columns, guessed)
-  if (near === null || guessed.isFull || sampled.limit === farthest) return near
-  return scan(search, columns, new Nearest(kernel, farthest, wanted))
+  const estimated = new Nearest(kernel, sampled.limit, target)
+  const near = scan(search, columns, estimated)
+  if (near === null || estimated.isFull || sampled.limit === farthest) return near
+  return scan(search, columns, new Nearest(kernel, farthest, target))
 }
 
 /** `null` if the time ran out. */
-function scan(search: VectorSearch, columns: readonly ScannedColumn[], nearest: Nearest): KeptByCodes | null {
+function scan(search: VectorSearch, columns: readonly ScannedColumn[], nearest: Nearest): NearestRows | null {
   const near: NearColumn[] = []
   for (const column of columns) {
     if (performance.now() > search.deadline) return null
@@ -188,36 +190,36 @@ function scan(search: VectorSearch, columns: readonly ScannedColumn[], nearest: 
 }
 
 /**
- * Knows the distance within which the wanted number of rows lies, among those that the kernel counts; all rows at that
- * distance are kept.
+ * Finds the distance within which the target number of rows lies, among the rows that the kernel has counted. All rows
+ * at that distance are kept.
  */
 class Nearest {
   limit: number
   readonly #counts: Uint32Array
-  readonly #wanted: number
+  readonly #target: number
   #within = 0
 
-  constructor({ counts }: VectorKernel, limit: number, wanted: number) {
+  constructor({ counts }: VectorKernel, limit: number, target: number) {
     this.limit = limit
     this.#counts = counts.fill(0, 0, limit + 1)
-    this.#wanted = wanted
+    this.#target = target
   }
 
   get isFull(): boolean {
-    return this.#within >= this.#wanted
+    return this.#within >= this.#target
   }
 
   /** Called when `more` rows were counted. */
   narrow(more: number): void {
     this.#within += more
-    while (this.#within - this.#counts[this.limit]! >= this.#wanted) {
+    while (this.#within - this.#counts[this.limit]! >= this.#target) {
       this.#within -= this.#counts[this.limit]!
       this.limit--
     }
   }
 }
 
-/** Block by block, because the limit falls. */
+/** Scans a column block by block, because the limit falls. */
 function nearRows(search: VectorSearch, column: ScannedColumn, nearest: Nearest): NearColumn {
   const { kernel } = search
   const { number: segment, open } = column
@@ -237,7 +239,7 @@ function sampleRows(search: VectorSearch, column: ScannedColumn, sampled: Neares
 }
 
 /**
- * Appends the near rows of a block after the first `kept` rows that the kernel found. Returns how many there are then.
+ * Finds the near rows of a block, and writes them after the first `kept` ones. Returns the number of new ones.
  */
 function takeNear(
   search: VectorSearch,
@@ -254,7 +256,7 @@ function takeNear(
   return visible
 }
 
-/** Keeps those of the `found` rows after the first `kept` that may be seen. */
+/** Keeps those of the `found` rows after the first `kept` ones that are visible. */
 function dropHidden(search: VectorSearch, { segment, open }: ScannedColumn, kept: number, found: number): number {
   const { nearRows: rows, nearDistances: distances, counts } = search.kernel
   let visible = 0
@@ -286,28 +288,28 @@ export function exactCosines(
   for (let from = 0; from < candidates.length; from += floatsAtOnce) {
     if (performance.now() > deadline) return null
     const some = candidates.slice(from, from + floatsAtOnce)
-    const keys = some.map(({ segment, chunk }) => view.segments[segment]!.image.vectorKey[chunk]!)
+    const keys = some.map(({ segment, chunk }) => view.segments[segment]!.data.vectorKey[chunk]!)
     const floats: Float32Array[] = []
-    const places: number[] = []
+    const indexes: number[] = []
     for (const [i, read] of readFloats(profile, keys).entries()) {
       if (read?.length !== vector.length) continue
       floats.push(read)
-      places.push(from + i)
+      indexes.push(from + i)
     }
     const cosines = kernel.cosinesOf(vector, floats)
-    for (const [i, place] of places.entries()) scores[place] = cosines[i]!
+    for (const [i, index] of indexes.entries()) scores[index] = cosines[i]!
   }
   return scores
 }
 
 function compareChunks({ segments }: SearchView, a: Candidate, b: Candidate): number {
   if (a.segment === b.segment) return a.chunk - b.chunk
-  const imageA = segments[a.segment]!.image
-  const imageB = segments[b.segment]!.image
-  return compareDocumentIds(imageA, imageA.chunkDocument[a.chunk]!, imageB, imageB.chunkDocument[b.chunk]!)
+  const dataA = segments[a.segment]!.data
+  const dataB = segments[b.segment]!.data
+  return compareDocumentIds(dataA, dataA.chunkDocument[a.chunk]!, dataB, dataB.chunkDocument[b.chunk]!)
 }
 
-/** Stops when there are enough documents: rows that are farther may not have been compared. */
+/** Stops when there are enough documents, because not all rows that are farther were compared. */
 function byDocument(
   { segments }: SearchView,
   ranked: readonly Candidate[],
@@ -316,10 +318,10 @@ function byDocument(
   const hits = new Map<string, DocumentHit & { otherChunks: ChunkScore[] }>()
   for (const [i, { segment, chunk, score }] of ranked.entries()) {
     if (i >= enough.chunks && hits.size >= enough.documents) break
-    const { image } = segments[segment]!
-    const document = image.chunkDocument[chunk]!
-    const documentId = documentIdAt(image, document)
-    const scored = chunkScore(image, chunk, score)
+    const { data } = segments[segment]!
+    const document = data.chunkDocument[chunk]!
+    const documentId = documentIdAt(data, document)
+    const scored = chunkScore(data, chunk, score)
     const hit = hits.get(documentId)
     if (hit === undefined) hits.set(documentId, { documentId, ...scored, otherChunks: [] })
     else hit.otherChunks.push(scored)

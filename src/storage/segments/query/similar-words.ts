@@ -11,7 +11,7 @@ import type { SimilarTerm, TermScan } from './scan-terms.ts'
 
 const encoder = new TextEncoder()
 
-/** Words in more chunks than this count as equally common. */
+/** Words that occur in at least this many chunks count as equally common. */
 const countedMax = 1000
 
 export interface SimilarWordsSearch {
@@ -21,10 +21,9 @@ export interface SimilarWordsSearch {
   readonly kernel: KeywordKernel
   readonly filter: CompiledFilter
   /** Whether the document of a visible chunk meets the conditions of the request; `null` without conditions. */
-  readonly admits: ((image: SegmentData, chunk: number) => boolean) | null
+  readonly accepts: ((data: SegmentData, chunk: number) => boolean) | null
   /**
-   * The number of visible chunks of a segment with a term, if it is known without reading each posting; otherwise
-   * `null`.
+   * Returns the number of visible chunks of a segment with a term. `null` if that would require reading each posting.
    */
   readonly countIn: ((segment: Segment, term: number) => number) | null
   readonly request: SimilarWordsRequest
@@ -32,7 +31,7 @@ export interface SimilarWordsSearch {
   readonly deadline: number
 }
 
-/** `null` if the time runs out. */
+/** Returns `null` if the time runs out. */
 export function findSimilarWords(search: SimilarWordsSearch): SimilarWords[] | null {
   const found: SimilarWords[] = []
   for (const word of search.request.words) {
@@ -48,40 +47,40 @@ export function findSimilarWords(search: SimilarWordsSearch): SimilarWords[] | n
 function isWordFound(search: SimilarWordsSearch, { word, group, isPrefix }: TypedWord): boolean {
   const { dictionary, view } = search
   const terms = group.map((term) => dictionary.find(term)).filter((term) => term !== 0)
-  const beginning = encoder.encode(word)
+  const prefix = encoder.encode(word)
   return view.segments.some((segment) => {
-    const { image, order } = segment
-    const occurs = (place: number) => {
-      const end = place < 0 ? 0 : image.postingStart[place + 1]!
-      for (let posting = image.postingStart[place]!; posting < end; posting++) {
+    const { data, order } = segment
+    const occurs = (position: number) => {
+      const end = position < 0 ? 0 : data.postingStart[position + 1]!
+      for (let posting = data.postingStart[position]!; posting < end; posting++) {
         if (visibleMask(search, segment, posting) !== 0) return true
       }
       return false
     }
-    if (terms.some((term) => occurs(findTerm(image, term)))) return true
-    return isPrefix && positionsWithPrefix(image.term, order, dictionary, beginning).some(occurs)
+    if (terms.some((term) => occurs(findTerm(data, term)))) return true
+    return isPrefix && positionsWithPrefix(data.term, order, dictionary, prefix).some(occurs)
   })
 }
 
 interface Candidate extends SimilarWord {
-  /** A word may have two: a marked one if it is stemmed, and its own. */
+  /** A word may have two terms: a marked one if it differs from its stem, and an unmarked one. */
   readonly terms: SimilarTerm[]
   /** The number of chunks that contain it, or an upper bound that includes chunks that are not visible. */
   chunks: number
 }
 
-/** Those with fewer errors first, then those in more chunks. */
+/** Ordered by errors, and then by descending number of chunks. */
 function similarTo(search: SimilarWordsSearch, typed: TypedWord): SimilarWord[] | null {
   const { word, editsMax, isPrefix } = typed
   const { limit, excluded } = search.request
-  const passedOver = new ChunksWith(search, [...typed.group, ...excluded])
+  const excludedChunks = new ChunksWith(search, [...typed.group, ...excluded])
   const found: Candidate[] = []
-  // In the order as if all chunks were visible, so that the last ones need not be counted.
+  // Ordered as if all chunks were visible, so that the last candidates need not be counted.
   const candidates = candidatesFor(search, search.terms.similar(word, editsMax, isPrefix)).sort(inOrder)
   for (const candidate of candidates) {
     if (found.length >= limit && found.filter((other) => inOrder(other, candidate) < 0).length >= limit) continue
     if (performance.now() > search.deadline) return null
-    candidate.chunks = countChunks(search, candidate, passedOver)
+    candidate.chunks = countChunks(search, candidate, excludedChunks)
     if (candidate.chunks > 0) found.push(candidate)
   }
   return found
@@ -113,13 +112,13 @@ const collected = new Uint16Array(countedMax)
 const collectedMasks = new Uint8Array(countedMax)
 
 /**
- * The chunks in which one of the terms is a word as written, the first of its position, in a field that may be
- * searched. At most `countedMax`, and without chunks of `passedOver`.
+ * Counts the chunks in which one of the terms is a word as written, the first of its position, in a field that may be
+ * searched. At most `countedMax`, and without `excludedChunks`.
  */
-function countChunks(search: SimilarWordsSearch, { terms }: Candidate, passedOver: ChunksWith): number {
+function countChunks(search: SimilarWordsSearch, { terms }: Candidate, excludedChunks: ChunksWith): number {
   let count = 0
   const [only] = terms
-  if (search.countIn !== null && terms.length === 1 && only!.isWordOnly && passedOver.isEmpty) {
+  if (search.countIn !== null && terms.length === 1 && only!.isWordOnly && excludedChunks.isEmpty) {
     for (const segment of search.view.segments) {
       count = Math.min(countedMax, count + search.countIn(segment, only!.term))
       if (count === countedMax) break
@@ -129,13 +128,13 @@ function countChunks(search: SimilarWordsSearch, { terms }: Candidate, passedOve
   for (const segment of search.view.segments) {
     if (terms.length > 1) known.clear()
     for (const { term, isWordOnly } of terms) {
-      const [from, end] = postingRangeOf(segment.image, term)
+      const [from, end] = postingRangeOf(segment.data, term)
       const visited = { ...segment, generation: search.view.generation, filter: search.filter }
       for (let posting = from; posting < end; ) {
         const some = Math.min(end - posting, countedMax - count)
-        let left = keepAdmitted(search, segment, search.kernel.keepVisible(visited, posting, some, chunks, masks))
+        let left = keepAccepted(search, segment, search.kernel.keepVisible(visited, posting, some, chunks, masks))
         posting += some
-        left = passedOver.dropFrom(segment, left)
+        left = excludedChunks.dropFrom(segment, left)
         if (!isWordOnly) left = search.kernel.keepWritten(segment, term, chunks, masks, left)
         count += terms.length > 1 ? countNew(left) : left
         if (count === countedMax) return count
@@ -161,7 +160,7 @@ class ChunksWith {
     return this.#terms.length === 0
   }
 
-  /** Removes these chunks from the first `count` of the list. Returns how many are left. */
+  /** Removes these chunks from the first `count` of the list. Returns the number left. */
   dropFrom(segment: Segment, count: number): number {
     const set = count === 0 ? null : this.#in(segment)
     if (set === null) return count
@@ -184,7 +183,7 @@ class ChunksWith {
   }
 
   #collect(segment: Segment): ChunkSet | null {
-    const ranges = this.#terms.map((term) => postingRangeOf(segment.image, term)).filter(([from, end]) => from < end)
+    const ranges = this.#terms.map((term) => postingRangeOf(segment.data, term)).filter(([from, end]) => from < end)
     if (ranges.length === 0) return null
     const set = new ChunkSet()
     const { view, filter, kernel } = this.#search
@@ -200,12 +199,12 @@ class ChunksWith {
   }
 }
 
-/** Keeps those of the first `count` chunks whose documents meet the conditions. Returns how many. */
-function keepAdmitted({ admits }: SimilarWordsSearch, { image }: Segment, count: number): number {
-  if (admits === null) return count
+/** Keeps those of the first `count` chunks whose documents meet the conditions. Returns the number kept. */
+function keepAccepted({ accepts }: SimilarWordsSearch, { data }: Segment, count: number): number {
+  if (accepts === null) return count
   let kept = 0
   for (let i = 0; i < count; i++) {
-    if (!admits(image, chunks[i]!)) continue
+    if (!accepts(data, chunks[i]!)) continue
     chunks[kept] = chunks[i]!
     masks[kept++] = masks[i]!
   }
@@ -226,12 +225,12 @@ function countNew(left: number): number {
  * The fields in which a posting's chunk may be searched, if it is visible and has the term in one of them; otherwise 0.
  */
 function visibleMask(
-  { view, filter, admits }: SimilarWordsSearch,
-  { image, deletedAt }: Segment,
+  { view, filter, accepts }: SimilarWordsSearch,
+  { data, deletedAt }: Segment,
   posting: number,
 ): number {
-  const chunk = image.postingChunk[posting]!
-  const mask = filter.maskOf(image, chunk)
-  if (mask === 0 || (mask & fieldsAt(image, posting)) === 0 || deletedAt[chunk]! <= view.generation) return 0
-  return admits === null || admits(image, chunk) ? mask : 0
+  const chunk = data.postingChunk[posting]!
+  const mask = filter.maskOf(data, chunk)
+  if (mask === 0 || (mask & fieldsAt(data, posting)) === 0 || deletedAt[chunk]! <= view.generation) return 0
+  return accepts === null || accepts(data, chunk) ? mask : 0
 }

@@ -13,12 +13,12 @@ export interface IndexPart {
 
 export const wholeIndex: IndexPart = { number: 0, of: 1 }
 
-/** Counts would have to be added value by value, and hits have no sort key except their scores. */
+/** Facet counts would have to be added value by value, and hits have no sort key except their scores. */
 export const canBeSplit = ({ call, request }: ReaderCall): boolean =>
   call === 'vector' ||
   (call === 'keyword' && request.facets === undefined && (request.order ?? 'relevance') === 'relevance')
 
-/** The order for one reader: a search, or its part of one. */
+/** The task of one reader: a search, or its part of one. */
 export interface SearchPart {
   readonly call: ReaderCall
   /** On the shared wall clock, because each thread's `performance.now()` starts at its own zero. */
@@ -27,22 +27,23 @@ export interface SearchPart {
 }
 
 /**
- * A part's segments: the largest first, each to the part with the least so far. The result is the same in every thread.
+ * The segments of a part. Each segment, the largest first, goes to the part with the fewest chunks so far. The result
+ * is the same in every thread.
  */
 export function segmentsOf(part: IndexPart, segments: readonly Segment[]): readonly Segment[] {
   if (part.of === 1) return segments
   const chunks = new Array<number>(part.of).fill(0)
-  const bySize = segments.toSorted((a, b) => b.image.chunks - a.image.chunks || a.id - b.id)
-  return bySize.filter(({ image }) => {
-    const least = chunks.indexOf(Math.min(...chunks))
-    chunks[least]! += image.chunks
-    return least === part.number
+  const bySize = segments.toSorted((a, b) => b.data.chunks - a.data.chunks || a.id - b.id)
+  return bySize.filter(({ data }) => {
+    const smallest = chunks.indexOf(Math.min(...chunks))
+    chunks[smallest]! += data.chunks
+    return smallest === part.number
   })
 }
 
 /**
- * One outcome of all parts, or `null` if they saw different states of the index, because then no answer is valid for
- * the whole.
+ * Merges the outcomes of all parts. Returns `null` if they saw different states of the index, which have no common
+ * result.
  */
 export function mergeReplies({ call, request }: SplitCall, replies: readonly SearchReply[]): Outcome | null {
   const failed = replies.find(({ outcome }) => outcome.outcome !== 'found')
@@ -58,16 +59,16 @@ function mergeKeyword(pages: readonly KeywordPage[], limit: number): KeywordPage
   const ranked = pages.flatMap(({ hits }) => hits).sort(byScore)
   const hits = ranked.slice(0, limit)
   const last = hits.at(-1)
-  const goesOn = ranked.length > limit || pages.some(({ next }) => next !== null)
+  const hasMore = ranked.length > limit || pages.some(({ next }) => next !== null)
   const totalChunks = pages.reduce((sum, page) => sum + page.totalChunks, 0)
-  if (!goesOn || last === undefined) return { outcome: 'found', hits, totalChunks, next: null }
+  if (!hasMore || last === undefined) return { outcome: 'found', hits, totalChunks, next: null }
   const next = { key: last.score, documentId: last.documentId }
   return { outcome: 'found', hits, totalChunks, next, statistics: pages[0]!.statistics }
 }
 
 /**
- * The nearest `topK` chunks of all parts, grouped by document again: each document as its part has it, without chunks
- * that are too far.
+ * The nearest `topK` chunks of all parts, grouped by document again. Each document is as in its part, without the
+ * chunks that are too far.
  */
 function mergeVector(pages: readonly VectorPage[], topK: number): VectorPage {
   const nearest = pages

@@ -4,8 +4,8 @@
 ;; one of the memories, or a number, from `kernel-layouts.ts`. After a change here or there: node
 ;; scripts/check-kernel.ts --write
 ;;
-;; {typed} has the letters of the typed word, {typedTwice} the repeated ones, {length} their number, and {edits} the
-;; number of errors it may have. {letterPlaces} has, by letter (ASCII), a bit for each position of the letter in the
+;; {typed} has the letters of the typed word, {typedRepeated} the repeated ones, {length} their number, and {edits} the
+;; number of errors it may have. {letterPositions} has, by letter (ASCII), a bit for each position of the letter in the
 ;; typed word.
 (module
   (import "shapes" "memory" (memory 1 65536 shared))
@@ -70,78 +70,78 @@
     (call $similar_between (local.get $at) (local.get $end) (i32.const {letters}) (i32.const {found})))
 
   ;; Writes to $found the terms from $at to before $end of the columns at $columns that may be similar: with at most
-  ;; {lackedMax} missing letters, and at most {moreMax} additional ones. Returns how many.
+  ;; {missingMax} letters missing, and at most {extraMax} extra ones. Returns how many.
   (func $similar_between (param $at i32) (param $end i32) (param $columns i32) (param $found i32) (result i32)
-    (local $typed_twice i32) (local $length i32) (local $edits i32) (local $lacked_max i32) (local $more_max i32)
-    (local $had v128) (local $had_twice v128) (local $lacked v128) (local $more v128) (local $askeds v128)
-    (local $lacked_once v128) (local $lacked_twice v128) (local $more_once v128) (local $more_twice v128) (local $any v128)
-    (local $from i32) (local $place i32) (local $lanes i32) (local $all i32) (local $count i32)
-    (local.set $typed_twice (i32.load $scratch offset={typedTwice} (i32.const 0)))
+    (local $typed_repeated i32) (local $length i32) (local $edits i32) (local $missing_max i32) (local $extra_max i32)
+    (local $letters v128) (local $repeated v128) (local $missing v128) (local $extra v128) (local $typed v128)
+    (local $drop_missing_1 v128) (local $drop_missing_2 v128) (local $drop_extra_1 v128) (local $drop_extra_2 v128) (local $any v128)
+    (local $from i32) (local $position i32) (local $lanes i32) (local $all i32) (local $count i32)
+    (local.set $typed_repeated (i32.load $scratch offset={typedRepeated} (i32.const 0)))
     (local.set $length (i32.load $scratch offset={length} (i32.const 0)))
     (local.set $edits (i32.load $scratch offset={edits} (i32.const 0)))
-    (local.set $lacked_max (i32.load $scratch offset={lackedMax} (i32.const 0)))
-    (local.set $more_max (i32.load $scratch offset={moreMax} (i32.const 0)))
-    (local.set $askeds (v128.load32_splat $scratch offset={typed} (i32.const 0)))
-    (local.set $lacked_once (i32x4.splat (i32.ge_u (local.get $lacked_max) (i32.const 1))))
-    (local.set $lacked_twice (i32x4.splat (i32.ge_u (local.get $lacked_max) (i32.const 2))))
-    (local.set $more_once (i32x4.splat (i32.ge_u (local.get $more_max) (i32.const 1))))
-    (local.set $more_twice (i32x4.splat (i32.ge_u (local.get $more_max) (i32.const 2))))
-    ;; At least twice the number of kinds of letters: no limit.
-    (local.set $any (i32x4.splat (i32.sub (i32.const 0) (i32.ge_u (local.get $more_max) (i32.const 64)))))
-    ;; The first check cannot decide for more than two: every term gets the second one.
+    (local.set $missing_max (i32.load $scratch offset={missingMax} (i32.const 0)))
+    (local.set $extra_max (i32.load $scratch offset={extraMax} (i32.const 0)))
+    (local.set $typed (v128.load32_splat $scratch offset={typed} (i32.const 0)))
+    (local.set $drop_missing_1 (i32x4.splat (i32.ge_u (local.get $missing_max) (i32.const 1))))
+    (local.set $drop_missing_2 (i32x4.splat (i32.ge_u (local.get $missing_max) (i32.const 2))))
+    (local.set $drop_extra_1 (i32x4.splat (i32.ge_u (local.get $extra_max) (i32.const 1))))
+    (local.set $drop_extra_2 (i32x4.splat (i32.ge_u (local.get $extra_max) (i32.const 2))))
+    ;; 64 is at least twice the number of kinds of letters, so it means no limit.
+    (local.set $any (i32x4.splat (i32.sub (i32.const 0) (i32.ge_u (local.get $extra_max) (i32.const 64)))))
+    ;; The first check counts up to two letters: with higher limits every term goes to the second check.
     (local.set $all
       (i32.or
-        (i32.gt_u (local.get $lacked_max) (i32.const 2))
-        (i32.and (i32.gt_u (local.get $more_max) (i32.const 2)) (i32.lt_u (local.get $more_max) (i32.const 64)))))
+        (i32.gt_u (local.get $missing_max) (i32.const 2))
+        (i32.and (i32.gt_u (local.get $extra_max) (i32.const 2)) (i32.lt_u (local.get $extra_max) (i32.const 64)))))
     (block $done
       (loop $next
         (br_if $done (i32.ge_u (local.get $at) (local.get $end)))
-        ;; The numbers of missing and of additional letters, minus the allowed numbers. Most terms fail here. A branch
-        ;; that checks additional letters only if few are missing would be mispredicted too often.
+        ;; Removes as many missing and extra letters as are allowed. Most terms have letters left and fail here. A branch
+        ;; that checks extra letters only if few are missing would be mispredicted too often.
         (local.set $from (i32.add (local.get $columns) (i32.shl (local.get $at) (i32.const 2))))
-        (local.set $had (v128.load (local.get $from)))
-        (local.set $lacked (v128.andnot (local.get $askeds) (local.get $had)))
-        (local.set $lacked (v128.and (local.get $lacked) (i32x4.sub (local.get $lacked) (local.get $lacked_once))))
-        (local.set $lacked (v128.and (local.get $lacked) (i32x4.sub (local.get $lacked) (local.get $lacked_twice))))
-        (local.set $more (v128.andnot (v128.andnot (local.get $had) (local.get $askeds)) (local.get $any)))
-        (local.set $more (v128.and (local.get $more) (i32x4.sub (local.get $more) (local.get $more_once))))
-        (local.set $more (v128.and (local.get $more) (i32x4.sub (local.get $more) (local.get $more_twice))))
+        (local.set $letters (v128.load (local.get $from)))
+        (local.set $missing (v128.andnot (local.get $typed) (local.get $letters)))
+        (local.set $missing (v128.and (local.get $missing) (i32x4.sub (local.get $missing) (local.get $drop_missing_1))))
+        (local.set $missing (v128.and (local.get $missing) (i32x4.sub (local.get $missing) (local.get $drop_missing_2))))
+        (local.set $extra (v128.andnot (v128.andnot (local.get $letters) (local.get $typed)) (local.get $any)))
+        (local.set $extra (v128.and (local.get $extra) (i32x4.sub (local.get $extra) (local.get $drop_extra_1))))
+        (local.set $extra (v128.and (local.get $extra) (i32x4.sub (local.get $extra) (local.get $drop_extra_2))))
         (if
           (i32.or
             (i32x4.bitmask
-              (i32x4.eq (v128.or (local.get $lacked) (local.get $more)) (v128.const i32x4 0 0 0 0)))
+              (i32x4.eq (v128.or (local.get $missing) (local.get $extra)) (v128.const i32x4 0 0 0 0)))
             (local.get $all))
           (then
-            ;; Repeated letters, which count twice.
-            (local.set $had_twice (v128.load offset={repeated} (local.get $from)))
-            (local.set $lacked
+            ;; Letters that occur more than once count twice.
+            (local.set $repeated (v128.load offset={repeated} (local.get $from)))
+            (local.set $missing
               (call $count_bits
-                (v128.andnot (local.get $askeds) (local.get $had))
-                (v128.andnot (i32x4.splat (local.get $typed_twice)) (local.get $had_twice))))
-            (local.set $more
+                (v128.andnot (local.get $typed) (local.get $letters))
+                (v128.andnot (i32x4.splat (local.get $typed_repeated)) (local.get $repeated))))
+            (local.set $extra
               (call $count_bits
-                (v128.andnot (local.get $had) (local.get $askeds))
-                (v128.andnot (local.get $had_twice) (i32x4.splat (local.get $typed_twice)))))
+                (v128.andnot (local.get $letters) (local.get $typed))
+                (v128.andnot (local.get $repeated) (i32x4.splat (local.get $typed_repeated)))))
             (local.set $lanes
               (i32x4.bitmask
                 (v128.and
-                  (i32x4.le_s (local.get $lacked) (i32x4.splat (local.get $lacked_max)))
-                  (i32x4.le_s (local.get $more) (i32x4.splat (local.get $more_max))))))
+                  (i32x4.le_s (local.get $missing) (i32x4.splat (local.get $missing_max)))
+                  (i32x4.le_s (local.get $extra) (i32x4.splat (local.get $extra_max))))))
             (block $none
               (loop $next_lane
                 (br_if $none (i32.eqz (local.get $lanes)))
-                (local.set $place (i32.add (local.get $at) (i32.ctz (local.get $lanes))))
-                (br_if $none (i32.ge_u (local.get $place) (local.get $end)))
+                (local.set $position (i32.add (local.get $at) (i32.ctz (local.get $lanes))))
+                (br_if $none (i32.ge_u (local.get $position) (local.get $end)))
                 (local.set $lanes (i32.and (local.get $lanes) (i32.sub (local.get $lanes) (i32.const 1))))
                 ;; Always written, but only counted if its first letters allow it.
                 (i32.store $scratch
                   (i32.add (local.get $found) (i32.shl (local.get $count) (i32.const 2)))
-                  (local.get $place))
+                  (local.get $position))
                 (local.set $count
                   (i32.add
                     (local.get $count)
-                    (call $may_go_on
-                      (i32.add (local.get $columns) (i32.shl (local.get $place) (i32.const 2)))
+                    (call $prefix_may_match
+                      (i32.add (local.get $columns) (i32.shl (local.get $position) (i32.const 2)))
                       (local.get $length) (local.get $edits))))
                 (br $next_lane)))))
         (local.set $at (i32.add (local.get $at) (i32.const 4)))
@@ -154,14 +154,14 @@
       (i16x8.extadd_pairwise_i8x16_u
         (i8x16.add (i8x16.popcnt (local.get $a)) (i8x16.popcnt (local.get $b))))))
 
-  ;; Whether words that continue the first letters of a term, as far as these are one byte each, or their prefixes may
-  ;; be similar: 1 or 0. Like `EditDistance`, row by row with a bit for each column; only the columns of a row that can
-  ;; be near enough are computed. First by the head; in blocks also by the four bytes after it, if the head allows it.
-  ;; Returns 1 for words with too many letters.
-  (func $may_go_on (param $term i32) (param $columns i32) (param $edits i32) (result i32)
+  ;; Returns 1 if a word with the first letters of this term, or a prefix of such a word, may be similar, otherwise 0.
+  ;; Reads the letters up to the first one of several bytes. Like `EditDistance`, it computes the table row by row, with
+  ;; a bit for each column (Hyyrö), and only the columns of a row that can be near enough. It reads the head first, and
+  ;; in blocks also the four bytes after it. Returns 1 if the typed word is too long for the bits.
+  (func $prefix_may_match (param $term i32) (param $columns i32) (param $edits i32) (result i32)
     (local $head i32) (local $letter i32) (local $here i32) (local $before i32) (local $same i32) (local $more i32)
     (local $less i32) (local $beside_more i32) (local $beside_less i32) (local $shifted i32) (local $rows i32)
-    (local $whole i32) (local $column i32) (local $bits i32) (local $distance i32) (local $is_second i32)
+    (local $whole i32) (local $column i32) (local $bits i32) (local $distance i32) (local $is_next i32)
     (if (i32.gt_u (local.get $columns) (i32.const 31)) (then (return (i32.const 1))))
     (local.set $head (i32.load offset={heads} (local.get $term)))
     (local.set $more (i32.const -1))
@@ -171,7 +171,7 @@
         (loop $next
           (local.set $letter (i32.shr_u (local.get $head) (i32.const 24)))
           (br_if $read (i32.gt_u (i32.sub (local.get $letter) (i32.const 1)) (i32.const 0x7e)))
-          (local.set $here (i32.load $scratch offset={letterPlaces} (i32.shl (local.get $letter) (i32.const 2))))
+          (local.set $here (i32.load $scratch offset={letterPositions} (i32.shl (local.get $letter) (i32.const 2))))
           (local.set $same
             (i32.or
               (i32.or
@@ -212,7 +212,7 @@
           (i32.sub (local.get $rows) (local.get $edits))
           (i32.const 0)
           (i32.gt_s (local.get $rows) (local.get $edits))))
-      ;; A row that exceeds the typed word by so much has none.
+      ;; A row that is longer than the typed word by more than the errors has no such column.
       (if (i32.gt_u (local.get $column) (local.get $columns)) (then (return (i32.const 0))))
       (local.set $bits (i32.sub (i32.shl (i32.const 1) (local.get $column)) (i32.const 1)))
       (local.set $distance
@@ -235,12 +235,12 @@
               (i32.and (i32.shr_u (local.get $less) (local.get $column)) (i32.const 1))))
           (local.set $column (i32.add (local.get $column) (i32.const 1)))
           (br $next)))
-      ;; If the head has a letter of several bytes, or the word ends with it, the next bytes must not be read.
+      ;; The next bytes must not be read if the head has a letter of several bytes, or the word ends in it.
       (if
         (i32.or
           (i32.lt_u (local.get $term) (i32.const {orderedLetters}))
-          (i32.or (local.get $is_second) (i32.ne (local.get $rows) (i32.const 4))))
+          (i32.or (local.get $is_next) (i32.ne (local.get $rows) (i32.const 4))))
         (then (return (i32.const 1))))
-      (local.set $is_second (i32.const 1))
-      (br_if $next_head (local.tee $head (i32.load offset={seconds} (local.get $term)))))
+      (local.set $is_next (i32.const 1))
+      (br_if $next_head (local.tee $head (i32.load offset={nextBytes} (local.get $term)))))
     (i32.const 1)))

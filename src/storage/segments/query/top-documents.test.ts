@@ -8,7 +8,7 @@ import { TopDocuments } from './top-documents.ts'
 
 const noTokens = new Uint32Array()
 
-function imageOf(ids: readonly string[]): SegmentData {
+function segmentDataOf(ids: readonly string[]): SegmentData {
   const builder = new SegmentBuilder(new TermScratch())
   for (const [key, id] of ids.map((text) => Buffer.from(text)).entries()) {
     builder.addDocument(id, Number.NaN, noCatalog)
@@ -22,7 +22,7 @@ function imageOf(ids: readonly string[]): SegmentData {
 const byRank = (a: { id: string; score: number }, b: { id: string; score: number }) =>
   b.score - a.score || (a.id < b.id ? -1 : 1)
 
-test('the best of all segments, equal scores by id, whichever segment holds them', () => {
+test('ranks the best documents of all segments, and equal scores by id', () => {
   const documents = fc.uniqueArray(
     fc.record({ id: fc.nat(40), score: fc.integer({ min: 1, max: 3 }), segment: fc.nat(2) }),
     {
@@ -40,12 +40,12 @@ test('the best of all segments, equal scores by id, whichever segment holds them
       const segments = [0, 1, 2].map((number) =>
         named.filter(({ segment }) => segment === number).sort((a, b) => (a.id < b.id ? -1 : 1)),
       )
-      const images = segments.map((held) => imageOf(held.map(({ id }) => id)))
-      const top = new TopDocuments(limit, images, from)
-      for (const [number, held] of segments.entries()) {
+      const segmentData = segments.map((inSegment) => segmentDataOf(inSegment.map(({ id }) => id)))
+      const top = new TopDocuments(limit, segmentData, from)
+      for (const [number, inSegment] of segments.entries()) {
         top.startSegment(number)
         let threshold = 0
-        for (const [document, { score }] of held.entries()) {
+        for (const [document, { score }] of inSegment.entries()) {
           // Read now and then, as kernels do: the threshold also holds for the following documents.
           if (document % 3 === 0) threshold = top.thresholdFrom(document)
           if (score >= threshold) top.offer(document, document, score)
@@ -53,15 +53,15 @@ test('the best of all segments, equal scores by id, whichever segment holds them
       }
       const found = top
         .ranked()
-        .map(({ segment, document, score }) => ({ id: documentIdAt(images[segment]!, document), score }))
-      const wanted = named
+        .map(({ segment, document, score }) => ({ id: documentIdAt(segmentData[segment]!, document), score }))
+      const expected = named
         .filter(
           ({ id, score }) => from === null || score < from.score || (score === from.score && id > from.documentId),
         )
         .sort(byRank)
         .slice(0, limit)
         .map(({ id, score }) => ({ id, score }))
-      assert.deepEqual(found, wanted)
+      assert.deepEqual(found, expected)
     }),
     { numRuns: 500 },
   )

@@ -9,15 +9,15 @@ export interface RankedDocument {
 }
 
 /**
- * The best documents over all segments, among those after a position. A document is offered once, with its best chunk.
+ * The best documents of all segments, among those after a position. A document is offered once, with its best chunk.
  *
- * A heap with the worst document at the root. `threshold` is the score below which an offer has no effect; callers test
- * it before they offer.
+ * They are in a heap with the worst document at the root. `threshold` is the score below which an offer has no effect;
+ * callers test it before they offer.
  */
 export class TopDocuments {
   threshold = 0
   readonly #limit: number
-  readonly #images: readonly SegmentData[]
+  readonly #segmentData: readonly SegmentData[]
   readonly #heap: RankedDocument[] = []
   readonly #afterScore: number
   readonly #afterId: Uint8Array | null
@@ -32,11 +32,11 @@ export class TopDocuments {
 
   constructor(
     limit: number,
-    images: readonly SegmentData[],
+    segmentData: readonly SegmentData[],
     after: { readonly score: number; readonly documentId: string } | null,
   ) {
     this.#limit = limit
-    this.#images = images
+    this.#segmentData = segmentData
     this.#afterScore = after?.score ?? Infinity
     this.#afterId = after === null ? null : new TextEncoder().encode(after.documentId)
   }
@@ -56,9 +56,9 @@ export class TopDocuments {
     this.#segment = segment
     this.#tiedDocument = -1
     if (this.#afterId === null) return
-    const image = this.#images[segment]!
-    this.#afterDocument = lowerBoundDocument(image, this.#afterId)
-    if (findDocument(image, this.#afterId) >= 0) this.#afterDocument++
+    const data = this.#segmentData[segment]!
+    this.#afterDocument = lowerBoundDocument(data, this.#afterId)
+    if (findDocument(data, this.#afterId) >= 0) this.#afterDocument++
   }
 
   offer(document: number, chunk: number, score: number): void {
@@ -82,14 +82,14 @@ export class TopDocuments {
     this.#tiedDocument = -1
   }
 
-  /** Many short texts of one length have the same score: their ids are not compared one by one. */
+  /** Many short texts of the same length have the same score, so their ids are not compared one by one. */
   #losesTie(document: number): boolean {
     if (this.#tiedDocument < 0) {
       const worst = this.#heap[0]!
-      const { documentIds, documentIdStart } = this.#images[worst.segment]!
+      const { documentIds, documentIdStart } = this.#segmentData[worst.segment]!
       const id = documentIds.subarray(documentIdStart[worst.document]!, documentIdStart[worst.document + 1]!)
       this.#tiedDocument =
-        worst.segment === this.#segment ? worst.document : lowerBoundDocument(this.#images[this.#segment]!, id)
+        worst.segment === this.#segment ? worst.document : lowerBoundDocument(this.#segmentData[this.#segment]!, id)
     }
     return document >= this.#tiedDocument
   }
@@ -103,7 +103,7 @@ export class TopDocuments {
   #compare(a: RankedDocument, b: RankedDocument): number {
     if (a.score !== b.score) return b.score - a.score
     if (a.segment === b.segment) return a.document - b.document
-    return compareDocumentIds(this.#images[a.segment]!, a.document, this.#images[b.segment]!, b.document)
+    return compareDocumentIds(this.#segmentData[a.segment]!, a.document, this.#segmentData[b.segment]!, b.document)
   }
 
   #siftUp(from: number): void {
@@ -132,22 +132,22 @@ export class TopDocuments {
   }
 }
 
-/** Chunks come ascending, so those of a document come together: it is offered once, with the best. */
+/** Offers each document once, with its best chunk. The chunks of a document arrive together, because they ascend. */
 export class DocumentOffers {
-  readonly #image: SegmentData
+  readonly #data: SegmentData
   readonly #top: TopDocuments
   #document = -1
   #chunk = 0
   #score = 0
 
-  constructor(image: SegmentData, top: TopDocuments) {
-    this.#image = image
+  constructor(data: SegmentData, top: TopDocuments) {
+    this.#data = data
     this.#top = top
   }
 
   take(chunk: number, score: number): void {
     if (score < this.#top.threshold) return
-    const document = this.#image.chunkDocument[chunk]!
+    const document = this.#data.chunkDocument[chunk]!
     if (document !== this.#document) {
       this.end()
       this.#document = document

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { cosine } from '../../../../test/support/cosine.ts'
 import { segmentChunksMax } from '../format/segment-data.ts'
-import { columnLayout, firstBitsOf, groupRows, type PackedQuery, packQuery } from '../format/vector-column.ts'
+import { codeStartOf, columnLayout, groupRows, type PackedQuery, packQuery } from '../format/vector-column.ts'
 import { Arena, bytesOf } from '../memory/arena.ts'
 import { type OpenColumn, openColumn } from '../memory/segment.ts'
 import { type Products, VectorKernel } from './vector-kernel.ts'
@@ -49,7 +49,7 @@ class PlainKernel {
     const { products, scales } = this.#products
     list.forEach((row, i) => {
       let sum = 0
-      for (let at = 0; at < stride; at++) sum += column.bytes[row * stride + at]! * this.#components[at]!
+      for (let at = 0; at < stride; at++) sum += column.int8Codes[row * stride + at]! * this.#components[at]!
       products[i] = sum
       scales[i] = column.scale[row]!
     })
@@ -66,11 +66,11 @@ class PlainKernel {
   }
 
   #distance({ column }: OpenColumn, row: number): number {
-    const { bits, layout } = column
-    let at = firstBitsOf(row, layout)
+    const { binaryCodes, layout } = column
+    let at = codeStartOf(row, layout)
     let sum = 0
     for (let table = 0; table < this.#codeTables.length; table += 32, at += groupRows) {
-      const codes = bits[at]!
+      const codes = binaryCodes[at]!
       sum += this.#codeTables[table + (codes & 15)]! + this.#codeTables[table + 16 + (codes >>> 4)]!
     }
     return sum
@@ -83,7 +83,7 @@ function squaresOf(vector: Float32Array): number {
   return squares
 }
 
-test('the kernel gives what plain loops give, for every size', () => {
+test('the kernel gives the same results as plain loops, for every size', () => {
   const arena = new Arena()
   const simd = new VectorKernel(arena.memories)
   const plain = new PlainKernel()

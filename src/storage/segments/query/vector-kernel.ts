@@ -16,20 +16,20 @@ interface KernelExports {
 
 /**
  * The inner loops of vector search: two over the rows of one column, one over floats. They are in `vector-kernel.wasm`,
- * one instance for each arena, made on first use. The distance of a row is the weight of the components whose sign
- * differs from the query's. The next call overwrites the result of a call. `list` has ascending row numbers.
+ * one instance for each arena. The distance of a row is the weight of the components whose sign differs from the
+ * query's. The next call overwrites the result of a call. `list` has ascending row numbers.
  */
 export class VectorKernel {
   readonly #memory = openMemory(vectorLayout)
   readonly #kernel: ArenaKernel<KernelExports>
   /** The column whose offsets were written last. */
   #open: OpenColumn | null = null
-  readonly nearRows = this.#memory.rows.list
-  readonly nearDistances = this.#memory.rows.near
-  readonly counts = this.#memory.rows.counts
+  readonly nearRows = this.#memory.arrays.list
+  readonly nearDistances = this.#memory.arrays.nearDistances
+  readonly counts = this.#memory.arrays.counts
   readonly #products: Products = {
-    products: this.#memory.rows.products,
-    scales: this.#memory.rows.productScales,
+    products: this.#memory.arrays.products,
+    scales: this.#memory.arrays.productScales,
   }
 
   constructor(memories: readonly WebAssembly.Memory[]) {
@@ -37,13 +37,13 @@ export class VectorKernel {
   }
 
   setQuery({ codeTables, components }: PackedQuery): void {
-    this.#memory.rows.codeTables.set(codeTables)
-    this.#memory.rows.components.set(components)
+    this.#memory.arrays.codeTables.set(codeTables)
+    this.#memory.arrays.components.set(components)
   }
 
   /** The rows that `near` may find, a bit each, as whole words. */
   setVisible(bits: Uint32Array): void {
-    this.#memory.rows.visible.set(bits)
+    this.#memory.arrays.visible.set(bits)
   }
 
   /**
@@ -57,7 +57,7 @@ export class VectorKernel {
 
   /** The products of the query's components with the int8 codes, and the rows' scales. */
   productsOf(open: OpenColumn, list: Uint16Array): Products {
-    this.#memory.rows.list.set(list)
+    this.#memory.arrays.list.set(list)
     this.#kernelFor(open).products_of(list.length)
     return this.#products
   }
@@ -66,7 +66,7 @@ export class VectorKernel {
   cosinesOf(vector: Float32Array, rows: readonly Float32Array[]): Float64Array {
     // Nothing is read from the arena, so any arena will do.
     const kernel = this.#kernel.on(0)
-    const { vector: components, floatRows, floatSums } = this.#memory.rows
+    const { vector: components, floatRows, floatSums } = this.#memory.arrays
     components.set(vector)
     const squaresOfVector = squaresOf(vector)
     const cosines = new Float64Array(rows.length)
@@ -84,14 +84,14 @@ export class VectorKernel {
   /** The kernel of the column's arena, set up for the column. */
   #kernelFor(open: OpenColumn): KernelExports {
     const { layout } = open.column
-    const { arena, offset } = open.place.block
+    const { arena, offset } = open.location.block
     if (open !== this.#open) {
       this.#open = open
       this.#memory.write.column({
-        codes: offset + layout.bitsAt,
+        codes: offset + layout.codesAt,
         codeBytes: layout.codeBytes,
         present: offset,
-        rows: offset + layout.bytesAt,
+        rows: offset + layout.int8At,
         rowBlocks: layout.int8Stride / 16,
         scales: offset + layout.scaleAt,
       })

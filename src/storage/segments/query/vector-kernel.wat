@@ -10,10 +10,10 @@
   ;; Writes the distances of the 16 rows of the group at $group to {distances}, as 16-bit numbers. The group has a byte
   ;; of each row, then the next byte of each, and so on, $bytes in all, an even number. {codeTables} has two tables for
   ;; each byte, one for its lower and one for its upper half: the distance for these four bits.
-  (func $weigh (param $group i32) (param $bytes i32)
+  (func $group_distances (param $group i32) (param $bytes i32)
     (local $end i32)
     (local $tables i32)
-    (local $signs v128)
+    (local $codes v128)
     (local $next v128)
     (local $four v128)
     (local $all v128)
@@ -23,7 +23,7 @@
     (local.set $tables (i32.const {codeTables}))
     (local.set $end (i32.add (local.get $group) (i32.shl (local.get $bytes) (i32.const 4))))
     (loop $two
-      (local.set $signs (v128.load $arena (local.get $group)))
+      (local.set $codes (v128.load $arena (local.get $group)))
       (local.set $next (v128.load $arena offset=16 (local.get $group)))
       ;; The sum of four tables fits a byte.
       (local.set $four
@@ -31,10 +31,10 @@
           (i8x16.add
             (i8x16.relaxed_swizzle
               (v128.load $scratch (local.get $tables))
-              (v128.and (local.get $signs) (local.get $half)))
+              (v128.and (local.get $codes) (local.get $half)))
             (i8x16.relaxed_swizzle
               (v128.load $scratch offset=16 (local.get $tables))
-              (v128.and (i16x8.shr_u (local.get $signs) (i32.const 4)) (local.get $half))))
+              (v128.and (i16x8.shr_u (local.get $codes) (i32.const 4)) (local.get $half))))
           (i8x16.add
             (i8x16.relaxed_swizzle
               (v128.load $scratch offset=32 (local.get $tables))
@@ -60,9 +60,9 @@
       (i32.add (i32x4.extract_lane 2 (local.get $lanes)) (i32x4.extract_lane 3 (local.get $lanes)))))
 
   ;; Finds those of $count rows from $first on, the start of a group, whose bit at {visible} is set, whose byte at
-  ;; {present} is 1 and whose distance is at most $limit. Writes their numbers to {list} and their distances to {near},
-  ;; from $at on in both, and counts each by its distance at {counts}. Returns how many. A row that does not exist has
-  ;; no bit.
+  ;; {present} is 1 and whose distance is at most $limit. Writes their numbers to {list} and their distances to
+  ;; {nearDistances}, from $at on in both, and counts each by its distance at {counts}. Returns how many. A row that does
+  ;; not exist has no bit.
   (func (export "near") (param $first i32) (param $count i32) (param $limit i32) (param $at i32) (result i32)
     (local $group i32)
     (local $bytes i32)
@@ -91,7 +91,7 @@
         (block $none
           (local.set $within (i32.load16_u $scratch offset={visible} (local.get $visible)))
           (br_if $none (i32.eqz (local.get $within)))
-          (call $weigh (local.get $group) (local.get $bytes))
+          (call $group_distances (local.get $group) (local.get $bytes))
           (local.set $within
             (i32.and
               (local.get $within)
@@ -110,7 +110,7 @@
             (local.set $row (i32.ctz (local.get $within)))
             (local.set $distance (i32.load16_u $scratch offset={distances} (i32.shl (local.get $row) (i32.const 1))))
             (i32.store16 $scratch offset={list} (local.get $at) (i32.add (local.get $first) (local.get $row)))
-            (i32.store16 $scratch offset={near} (local.get $at) (local.get $distance))
+            (i32.store16 $scratch offset={nearDistances} (local.get $at) (local.get $distance))
             (local.set $at (i32.add (local.get $at) (i32.const 2)))
             (local.set $counted (i32.shl (local.get $distance) (i32.const 2)))
             (i32.store $scratch offset={counts}
@@ -128,7 +128,7 @@
 
   ;; Prefetches the rows at $list, and their scales: reads a little of every 64 bytes, so that the cache misses overlap.
   ;; The result is meaningless; it is returned so that the reads are not optimised away.
-  (func $fetch (param $rows i32) (param $scales i32) (param $list i32) (param $count i32) (param $stride i32) (result i32)
+  (func $prefetch (param $rows i32) (param $scales i32) (param $list i32) (param $count i32) (param $stride i32) (result i32)
     (local $number i32)
     (local $end i32)
     (local $row i32)
@@ -165,7 +165,7 @@
     (local $steps i32)
     (local $end i32)
     (local $number i32)
-    (local $fetched i32)
+    (local $prefetched i32)
     (local $row i32)
     (local $at i32)
     (local $left i32)
@@ -180,18 +180,18 @@
     (local.set $steps (i32.const {productScales}))
     (local.set $end (i32.add (local.get $out) (i32.shl (local.get $count) (i32.const 2))))
     (loop $next
-      (if (i32.eqz (local.get $fetched))
+      (if (i32.eqz (local.get $prefetched))
         (then
-          (local.set $fetched (i32.shr_u (i32.sub (local.get $end) (local.get $out)) (i32.const 2)))
-          (if (i32.gt_u (local.get $fetched) (i32.const 32)) (then (local.set $fetched (i32.const 32))))
+          (local.set $prefetched (i32.shr_u (i32.sub (local.get $end) (local.get $out)) (i32.const 2)))
+          (if (i32.gt_u (local.get $prefetched) (i32.const 32)) (then (local.set $prefetched (i32.const 32))))
           (drop
-            (call $fetch
+            (call $prefetch
               (local.get $rows)
               (local.get $scales)
               (local.get $list)
-              (local.get $fetched)
+              (local.get $prefetched)
               (i32.shl (local.get $blocks) (i32.const 4))))))
-      (local.set $fetched (i32.sub (local.get $fetched) (i32.const 1)))
+      (local.set $prefetched (i32.sub (local.get $prefetched) (i32.const 1)))
       (local.set $number (i32.load16_u $scratch (local.get $list)))
       (f32.store $scratch
         (local.get $steps)

@@ -8,7 +8,7 @@ import { type PrefixChunks, prefixFrequency } from './prefix-chunks.ts'
 /** One segment with the filter of one caller. */
 export interface VisitedSegment {
   readonly arena: number
-  readonly image: SegmentData
+  readonly data: SegmentData
   readonly deletedAt: Int32Array<ArrayBufferLike>
   readonly generation: number
   readonly filter: CompiledFilter
@@ -19,32 +19,32 @@ export interface WalkedSegment extends VisitedSegment {
   readonly plan: KeywordPlan
 }
 
-/** Visits every chunk that a term or a prefix is found in: for a segment that the kernel cannot read. */
+/** Visits every chunk with a term or a prefix, in a segment that the kernel cannot read. */
 export function eachScore(
   walked: WalkedSegment,
   planned: PlannedAlternative,
-  see: (chunk: number, score: number) => void,
+  visit: (chunk: number, score: number) => void,
 ): void {
-  const { image } = walked
+  const { data } = walked
   if ('lists' in planned) {
-    const prefixed = planned.lists.get(image)!
-    for (let chunk = 0; chunk < image.chunks; chunk++) {
+    const prefixed = planned.lists.get(data)!
+    for (let chunk = 0; chunk < data.chunks; chunk++) {
       const score = prefixScore(walked, prefixed, chunk, planned.weight)
-      if (score > 0) see(chunk, score)
+      if (score > 0) visit(chunk, score)
     }
     return
   }
-  const [from, end] = postingRangeOf(image, planned.term)
+  const [from, end] = postingRangeOf(data, planned.term)
   for (let posting = from; posting < end; posting++) {
     const score = postingScore(walked, posting, planned.weight)
-    if (score > 0) see(image.postingChunk[posting]!, score)
+    if (score > 0) visit(data.postingChunk[posting]!, score)
   }
 }
 
-/** 0 if the chunk is deleted or not visible, or contains the term only where it may not be searched. */
+/** Returns 0 if the chunk is deleted or not visible, or contains the term only where it may not be searched. */
 export function postingScore(walked: WalkedSegment, posting: number, weight: number): number {
-  const { image } = walked
-  return scoreOf(walked, image.postingChunk[posting]!, frequencyAt(image, posting), weight)
+  const { data } = walked
+  return scoreOf(walked, data.postingChunk[posting]!, frequencyAt(data, posting), weight)
 }
 
 /** A field counts once, regardless of how many of the terms it contains. */
@@ -54,20 +54,20 @@ export function prefixScore(walked: WalkedSegment, prefixed: PrefixChunks, chunk
 }
 
 function scoreOf(
-  { image, deletedAt, generation, filter, plan }: WalkedSegment,
+  { data, deletedAt, generation, filter, plan }: WalkedSegment,
   chunk: number,
   frequency: number,
   weight: number,
 ): number {
-  const mask = filter.maskOf(image, chunk)
+  const mask = filter.maskOf(data, chunk)
   if (mask === 0 || deletedAt[chunk]! <= generation) return 0
   const found = weighFrequency(frequency, mask, plan.titleWeight)
-  return bm25(weight, found, searchedLength(image, chunk, mask), plan)
+  return bm25(weight, found, searchedLength(data, chunk, mask), plan)
 }
 
-/** Like the kernel's `keepVisible`. */
+/** Does the same as the kernel's `keepVisible`. */
 export function visiblePostings(
-  { image, deletedAt, generation, filter }: VisitedSegment,
+  { data, deletedAt, generation, filter }: VisitedSegment,
   from: number,
   count: number,
   chunks: Uint16Array,
@@ -75,9 +75,9 @@ export function visiblePostings(
 ): number {
   let kept = 0
   for (let posting = from; posting < from + count; posting++) {
-    const chunk = image.postingChunk[posting]!
-    const mask = filter.maskOf(image, chunk)
-    if ((mask & fieldsAt(image, posting)) === 0 || deletedAt[chunk]! <= generation) continue
+    const chunk = data.postingChunk[posting]!
+    const mask = filter.maskOf(data, chunk)
+    if ((mask & fieldsAt(data, posting)) === 0 || deletedAt[chunk]! <= generation) continue
     chunks[kept] = chunk
     masks[kept++] = mask
   }

@@ -1,4 +1,4 @@
 import { workerData } from 'node:worker_threads'
-import { helpToLoad, type LoadOrder } from '../write/load-together.ts'
+import { type LoadTask, runLoadHelper } from '../write/parallel-loader.ts'
 
-helpToLoad(workerData as LoadOrder)
+runLoadHelper(workerData as LoadTask)

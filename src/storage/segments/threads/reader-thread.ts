@@ -7,29 +7,29 @@ import { IndexReader } from '../query/index-reader.ts'
 import type { ReaderOptions, SearchReply } from '../query/reader-calls.ts'
 import type { SearchPart } from '../query/split-search.ts'
 
-/** Changes that are published in this time are taken in together. */
+/** The least time between two catch-ups, so that changes in between are taken together. */
 const catchUpEveryMs = 250
 
 const reader = new IndexReader(workerData as ReaderOptions)
 
-const { started, tell } = answerCalls<SearchPart>({
+const { started, notify } = answerCalls<SearchPart>({
   answer({ call, deadline: sharedDeadline, part }) {
     const deadline = sharedDeadline - performance.timeOrigin
-    const tooLate: SearchReply = { outcome: { outcome: 'timed_out' }, state: null }
-    return performance.now() > deadline ? tooLate : reader.answer(call, deadline, part)
+    const timedOut: SearchReply = { outcome: { outcome: 'timed_out' }, state: null }
+    return performance.now() > deadline ? timedOut : reader.answer(call, deadline, part)
   },
 })
-let fails = false
+let isFailing = false
 reader.onVectorFile = (error) => {
-  if (error !== null) void tell({ failed: sentError(error) } satisfies ThreadNotification)
-  else if (fails) void tell({ worked: true } satisfies ThreadNotification)
-  fails = error !== null
+  if (error !== null) void notify({ failed: sentError(error) } satisfies ThreadNotification)
+  else if (isFailing) void notify({ worked: true } satisfies ThreadNotification)
+  isFailing = error !== null
 }
-reader.onDoubt = (doubtful) => void tell({ doubtful } satisfies ThreadNotification)
+reader.onSuspectVectors = (suspect) => void notify({ suspect } satisfies ThreadNotification)
 started()
-void keepUp()
+void followChanges()
 
-async function keepUp(): Promise<never> {
+async function followChanges(): Promise<never> {
   for (;;) {
     await reader.catchUp()
     await sleep(catchUpEveryMs)

@@ -72,19 +72,19 @@ test('a search is shared by threads while there are enough for all of its kind',
       size: threads,
       serving: threads,
       call: () => {
-        const asked = Promise.withResolvers()
-        waiting.push(asked)
-        return asked.promise
+        const call = Promise.withResolvers()
+        waiting.push(call)
+        return call.promise
       },
     }) as unknown as Pool
-  for (const [threads, wanted] of [
+  for (const [threads, expected] of [
     [1, [1, 1, 1]],
     [2, [2, 2, 1]],
     [4, [4, 4, 1]],
     [8, [4, 4, 4]],
   ] as const) {
     const searches = new SearchThreads(pool(threads), new Control(), new TermDictionary(), 0)
-    const asked = [
+    const searching = [
       () => searches.search({ call: 'keyword', request: it.request('tide') }),
       () => searches.search({ call: 'vector', request: vector }),
       () => searches.search({ call: 'vector', request: vector }),
@@ -93,10 +93,10 @@ test('a search is shared by threads while there are enough for all of its kind',
       return { answer: search(), parts: waiting.length - before }
     })
     assert.deepEqual(
-      asked.map(({ parts }) => parts),
-      wanted,
+      searching.map(({ parts }) => parts),
+      expected,
     )
     for (const { resolve } of waiting.splice(0)) resolve({ outcome: { outcome: 'timed_out' }, state: null })
-    await Promise.all(asked.map(({ answer }) => answer))
+    await Promise.all(searching.map(({ answer }) => answer))
   }
 })

@@ -7,11 +7,12 @@ import type { Outcome, ReaderCall, SearchReply, SplitCall } from '../query/reade
 import { canBeSplit, type IndexPart, mergeReplies, type SearchPart, wholeIndex } from '../query/split-search.ts'
 
 /**
- * If parts of a search saw different states of the index, because it changes fast, no search is split for this long.
+ * After the parts of a search have seen different states of the index, because it changes fast, no search is split for
+ * this long.
  */
 const unsplitMs = 20
 
-/** More parts would repeat the later steps of a vector search too often, because every part does them. */
+/** Every part repeats the later steps of a vector search, so more parts would waste too much CPU. */
 const partsMax = 4
 
 /** Scoring a posting takes about as long as comparing the binary codes of so many vectors. */
@@ -19,9 +20,9 @@ const chunksPerPosting = 12
 
 /**
  * Assigns searches to threads, one at a time each. Several threads share a large search if there are enough threads for
- * all searches of its kind in progress: a single search gets all cores of a small machine, and concurrent ones get one
- * each, because a shared search takes a sixth to a quarter more CPU. Counted by kind, because a hybrid search is one of
- * each at once.
+ * all searches of its kind in progress. So a single search gets all cores of a small machine, and concurrent ones get
+ * one each, because a shared search takes a sixth to a quarter more CPU. Searches are counted by kind, because a hybrid
+ * search is one of each at once.
  */
 export class SearchThreads {
   readonly #threads: Pool
@@ -29,7 +30,7 @@ export class SearchThreads {
   readonly #dictionary: TermDictionary
   readonly #splitFromChunks: number
   readonly #parts: readonly IndexPart[]
-  readonly #underWay = new Map<ReaderCall['call'], number>()
+  readonly #inProgress = new Map<ReaderCall['call'], number>()
   #unsplitUntil = 0
 
   constructor(threads: Pool, control: Control, dictionary: TermDictionary, splitFromChunks: number) {
@@ -47,29 +48,29 @@ export class SearchThreads {
     this.#count(message.call, 1)
     try {
       if (isShared) {
-        const replies = this.#parts.map((part) => this.#ask(message, deadline, part))
+        const replies = this.#parts.map((part) => this.#call(message, deadline, part))
         const merged = mergeReplies(message as SplitCall, await Promise.all(replies))
         if (merged !== null) return merged
         this.#unsplitUntil = performance.now() + unsplitMs
       }
-      return (await this.#ask(message, deadline, wholeIndex)).outcome
+      return (await this.#call(message, deadline, wholeIndex)).outcome
     } finally {
       this.#count(message.call, -1)
     }
   }
 
   #count(call: ReaderCall['call'], more: number): void {
-    this.#underWay.set(call, (this.#underWay.get(call) ?? 0) + more)
+    this.#inProgress.set(call, (this.#inProgress.get(call) ?? 0) + more)
   }
 
   #isShared(message: ReaderCall): boolean {
     const parts = this.#parts.length
-    const withThis = (this.#underWay.get(message.call) ?? 0) + 1
+    const withThis = (this.#inProgress.get(message.call) ?? 0) + 1
     if (parts === 1 || withThis * parts > this.#threads.serving || !canBeSplit(message)) return false
     return performance.now() >= this.#unsplitUntil && this.#workOf(message) >= this.#splitFromChunks
   }
 
-  /** In chunks whose vectors are compared; work that cannot be shared does not count. */
+  /** In chunks whose vectors are compared; -1 for work that cannot be shared. */
   #workOf({ call, request }: ReaderCall): number {
     if (call === 'vector') return this.#control.chunks
     if (call !== 'keyword') return -1
@@ -77,8 +78,8 @@ export class SearchThreads {
     return chunksPerPosting * terms.reduce((sum, term) => sum + this.#dictionary.postings[term]!, 0)
   }
 
-  /** A search whose thread ended is not tried again, because it may have caused that. */
-  async #ask(call: ReaderCall, deadline: number, part: IndexPart): Promise<SearchReply> {
+  /** A search whose thread ended is not repeated, because it may be the cause. */
+  async #call(call: ReaderCall, deadline: number, part: IndexPart): Promise<SearchReply> {
     try {
       return (await this.#threads.call({ call, deadline, part } satisfies SearchPart)) as SearchReply
     } catch (error) {

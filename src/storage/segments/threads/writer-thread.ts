@@ -1,20 +1,22 @@
 import { Worker, workerData } from 'node:worker_threads'
 import { answerCalls } from '../../../threads/answer-calls.ts'
 import { sentError } from '../../../threads/frames.ts'
-import { giveWay } from '../../../threads/give-way.ts'
+import { lowerThreadPriority } from '../../../threads/lower-priority.ts'
 import { lockIndex } from '../file/index-lock.ts'
 import type { ThreadNotification } from '../memory/thread-messages.ts'
 import { IndexWriter } from '../write/index-writer.ts'
-import type { LoadOrder } from '../write/load-together.ts'
-import type { MergeDone, MergeOrder, WriterCall, WriterThreadOptions } from '../write/writer-calls.ts'
+import type { LoadTask } from '../write/parallel-loader.ts'
+import type { MergeResult, MergeTask, WriterCall, WriterThreadOptions } from '../write/writer-calls.ts'
 
 /**
- * The writer's loop: calls in the order of arrival, and one step of background work whenever none waits. The reply to a
- * call is sent before the background work that it caused.
+ * The loop of the writer: it runs calls in the order of arrival, and one step of background work whenever none waits.
+ * The reply to a call is sent before the background work that the call caused.
  */
+
+/** The wait after background work has failed. */
 const retryMs = 1000
 
-/** Searches have priority. This is half the niceness of merges, because new documents should be found soon. */
+/** Searches have priority. Merges have twice this niceness, because new documents should be found soon. */
 const niceness = 5
 
 interface Queued {
@@ -25,66 +27,66 @@ interface Queued {
 
 const options = workerData as WriterThreadOptions
 const queue: Queued[] = []
-let awake = false
+let isScheduled = false
 
 const { path, lockedToo } = options
-// The lock of the earlier version comes first: if two processes replace it, the second one then changes nothing.
+// The lock of the earlier version comes first, so that a second process that would replace it too changes nothing.
 const locks = (lockedToo === null ? [path] : [lockedToo, path]).map(lockIndex)
 const writer = new IndexWriter({ ...options, startMerge, startHelper })
-const { started, tell } = answerCalls<WriterCall>({
-  answer: inTurn,
+const { started, notify } = answerCalls<WriterCall>({
+  answer: enqueue,
   async end() {
-    await inTurn({ call: 'close' })
+    await enqueue({ call: 'close' })
     for (const lock of locks) lock.close()
     // A normal exit would wait for a merge in progress.
     process.exit()
   },
 })
 started(writer.health())
-// Not earlier: searches wait until the index is loaded.
-giveWay(niceness)
-wake()
+// Not earlier, because searches wait until the index is loaded.
+lowerThreadPriority(niceness)
+schedule()
 
-function inTurn(message: Queued['message']): Promise<unknown> {
+function enqueue(message: Queued['message']): Promise<unknown> {
   return new Promise((resolve, reject) => {
     queue.push({ message, resolve, reject })
-    wake()
+    schedule()
   })
 }
 
-/** Each merge has its own thread: merges are rare, and an idle thread would keep the memory of the last one. */
-function startMerge(order: MergeOrder): void {
-  const merger = new Worker(new URL('./merge-thread.ts', import.meta.url), { workerData: order })
-  let done: MergeDone = { merged: null, reason: 'the merge thread ended early' }
-  merger.once('message', (message: MergeDone) => {
-    done = message
+/** Each merge has its own thread, because merges are rare and an idle thread would keep the memory of the last one. */
+function startMerge(task: MergeTask): void {
+  const merger = new Worker(new URL('./merge-thread.ts', import.meta.url), { workerData: task })
+  let result: MergeResult = { merged: null, reason: 'the merge thread ended early' }
+  merger.once('message', (message: MergeResult) => {
+    result = message
   })
   merger.once('error', (error) => {
-    done = { merged: null, reason: error instanceof Error ? error.message : String(error) }
+    result = { merged: null, reason: error instanceof Error ? error.message : String(error) }
   })
   merger.once('exit', () => {
-    inBackground(() => writer.merged(done))
-    wake()
+    inBackground(() => writer.merged(result))
+    schedule()
   })
 }
 
-function startHelper(order: LoadOrder): void {
+function startHelper(task: LoadTask): void {
   const file = new URL('./load-thread.ts', import.meta.url)
-  const helper = new Worker(file, { workerData: order, transferList: [order.port], name: 'index loader' })
-  // The writer does the work that a helper does not do.
+  const helper = new Worker(file, { workerData: task, transferList: [task.port], name: 'index loader' })
+  // The writer loads whatever a helper does not.
   helper.on('error', () => {})
 }
 
-function wake(): void {
-  if (awake) return
-  awake = true
-  setImmediate(turn)
+function schedule(): void {
+  if (isScheduled) return
+  isScheduled = true
+  setImmediate(runNext)
 }
 
-function turn(): void {
-  awake = false
+function runNext(): void {
+  isScheduled = false
   const next = queue[0]
-  // A merge reads the segments that `clear` removes: wait for it.
+  // `clear` waits for a merge, which reads the segments that `clear` removes.
   if (next !== undefined && !(next.message.call === 'clear' && writer.merging)) {
     queue.shift()
     try {
@@ -92,8 +94,8 @@ function turn(): void {
     } catch (error) {
       next.reject(error)
     }
-    wake()
-  } else if (inBackground(() => writer.tidy())) wake()
+    schedule()
+  } else if (inBackground(() => writer.backgroundStep())) schedule()
 }
 
 /**
@@ -103,13 +105,13 @@ function turn(): void {
 function inBackground(work: () => unknown): unknown {
   try {
     const more = work()
-    if (writer.failing !== null) void tell({ worked: true } satisfies ThreadNotification)
+    if (writer.failing !== null) void notify({ worked: true } satisfies ThreadNotification)
     writer.failing = null
     return more
   } catch (error) {
     writer.failing = `background work failed: ${error instanceof Error ? error.message : String(error)}`
-    void tell({ failed: sentError(error) } satisfies ThreadNotification)
-    setTimeout(wake, retryMs)
+    void notify({ failed: sentError(error) } satisfies ThreadNotification)
+    setTimeout(schedule, retryMs)
     return false
   }
 }
@@ -118,10 +120,10 @@ function run(message: Queued['message']): unknown {
   switch (message.call) {
     case 'apply':
       return writer.apply(message.batch)
-    case 'admit':
-      return writer.admit(message.reader, message.port)
-    case 'doubt':
-      return writer.doubt(message.vectors)
+    case 'addReader':
+      return writer.addReader(message.reader, message.port)
+    case 'checkVectors':
+      return writer.checkVectors(message.vectors)
     case 'health':
       return writer.health()
     case 'checkpoint':

@@ -11,17 +11,17 @@ import type { TermDictionary } from '../memory/term-dictionary.ts'
 import type { EncodedField } from './encode-changes.ts'
 
 /**
- * A document during a batch: taken out of its segment with all its versions, changed, and written whole into a new
- * segment. So a version is replaced in one step, all versions of a document stay in one segment, and nothing in a
+ * A document during a batch. It is read from its segment with all its versions, changed, and written as a whole into a
+ * new segment. So a version is replaced in one step, all versions of a document stay in one segment, and nothing in a
  * segment ever changes except deletions and vectors.
  */
 export interface UnitChunk {
   readonly id: Uint8Array
-  /** 0 until the chunk is first placed. */
+  /** 0 until the chunk is first added to a segment. */
   vectorKey: number
   readonly body: Uint32Array<ArrayBufferLike>
   readonly length: number
-  /** The number of the chunk before this batch. */
+  /** The number of the chunk in its segment before this batch, -1 for a new chunk. */
   readonly chunk: number
   /** Vectors that come with this batch, by profile number. */
   readonly vectors: Map<number, Float32Array>
@@ -31,7 +31,7 @@ export interface UnitVersion {
   readonly id: Uint8Array
   readonly title: Uint32Array<ArrayBufferLike>
   readonly titleLength: number
-  /** The first chunk is that of the text; the others are in any order. */
+  /** The first one is the first chunk of the text; the others are in any order. */
   readonly chunks: UnitChunk[]
   readonly language: string | null
   current: boolean
@@ -50,7 +50,7 @@ export class DocumentUnit {
   readonly versions = new Map<string, UnitVersion>()
   columns: Omit<DocumentColumns, keyof CatalogColumns> | null = null
   #catalog: CatalogNumbers | null = null
-  /** The document must be rewritten; vectors alone are written into the existing segment. */
+  /** Whether the document must be rewritten. Vectors alone are written into the existing segment. */
   changed = false
   /** Vector keys of removed chunks. */
   readonly dropped: number[] = []
@@ -58,7 +58,7 @@ export class DocumentUnit {
   constructor(documentId: string, origin: UnitOrigin | null, classes: readonly FilterClass[]) {
     this.id = encoder.encode(documentId)
     this.origin = origin
-    if (origin !== null) this.#takeOut(origin, classes)
+    if (origin !== null) this.#readOrigin(origin, classes)
   }
 
   put(
@@ -122,8 +122,8 @@ export class DocumentUnit {
   }
 
   /**
-   * A document is never split over segments, so the number of its chunks is limited: non-current versions are dropped
-   * first, the oldest id first, then the last chunks of the rest. Returns whether anything was dropped.
+   * Limits the number of chunks, because a document is never split over segments. Drops non-current versions first, the
+   * lowest id first, and then the last chunks of the rest. Returns whether anything was dropped.
    */
   trim(chunksMax = segmentChunksMax): boolean {
     const count = () => [...this.versions.values()].reduce((sum, version) => sum + version.chunks.length, 0)
@@ -178,20 +178,20 @@ export class DocumentUnit {
     }
   }
 
-  #takeOut({ segment: { image }, document }: UnitOrigin, classes: readonly FilterClass[]): void {
-    const published = image.documentPublished[document]!
-    this.#catalog = catalogNumbersAt(image, document)
-    for (let chunk = image.documentFirstChunk[document]!; chunk < image.documentFirstChunk[document + 1]!; chunk++) {
-      const from = image.chunkVersion[chunk]!
-      const { current, language, ...columns } = classes[image.chunkClass[chunk]!]!
+  #readOrigin({ segment: { data }, document }: UnitOrigin, classes: readonly FilterClass[]): void {
+    const published = data.documentPublished[document]!
+    this.#catalog = catalogNumbersAt(data, document)
+    for (let chunk = data.documentFirstChunk[document]!; chunk < data.documentFirstChunk[document + 1]!; chunk++) {
+      const from = data.chunkVersion[chunk]!
+      const { current, language, ...columns } = classes[data.chunkClass[chunk]!]!
       this.columns ??= { ...columns, publishedAt: Number.isNaN(published) ? null : published }
-      const name = versionIdAt(image, from)
+      const name = versionIdAt(data, from)
       let version = this.versions.get(name)
       if (version === undefined) {
         version = {
           id: encoder.encode(name),
-          title: titleTokensAt(image, from),
-          titleLength: image.titleLength[from]!,
+          title: titleTokensAt(data, from),
+          titleLength: data.titleLength[from]!,
           chunks: [],
           language,
           current,
@@ -199,14 +199,14 @@ export class DocumentUnit {
         this.versions.set(name, version)
       }
       const taken = {
-        id: encoder.encode(chunkIdAt(image, chunk)),
-        vectorKey: image.vectorKey[chunk]!,
-        body: bodyTokensAt(image, chunk),
-        length: image.chunkLength[chunk]! - image.titleLength[from]!,
+        id: encoder.encode(chunkIdAt(data, chunk)),
+        vectorKey: data.vectorKey[chunk]!,
+        body: bodyTokensAt(data, chunk),
+        length: data.chunkLength[chunk]! - data.titleLength[from]!,
         chunk,
         vectors: new Map(),
       }
-      if (image.titleChunk[from] === chunk) version.chunks.unshift(taken)
+      if (data.titleChunk[from] === chunk) version.chunks.unshift(taken)
       else version.chunks.push(taken)
     }
   }

@@ -22,7 +22,7 @@ export function encodeChanges(
     number: (term: Term) => number,
   ): EncodedField => {
     const tokens = encodeTokens(terms, positions, number)
-    dictionary.noteWords(tokens)
+    dictionary.recordRoles(tokens)
     return { tokens, length }
   }
   if (!isPacked(changes)) {
@@ -32,7 +32,7 @@ export function encodeChanges(
     )
   }
   const { termText, termStarts, terms, positions } = changes
-  // Each term is looked up once, and only if a field keeps it: the end of a very long field is dropped.
+  // Each term is looked up once, and only if a field keeps it, because the end of a very long field is dropped.
   const numbers = new Uint32Array(termStarts.length)
   const number = (term: number): number => {
     const known = numbers[term]!

@@ -13,7 +13,7 @@ import { columnLayout, dimensionsMax, usableVector, VectorColumn } from '../form
 import { Control } from '../memory/control.ts'
 import { countVectorSet, neverDeleted } from '../memory/segment.ts'
 import { TermDictionary } from '../memory/term-dictionary.ts'
-import type { DoubtfulVectors, Profile } from '../memory/thread-messages.ts'
+import type { Profile, SuspectVectors } from '../memory/thread-messages.ts'
 import { copyVectors, DocumentUnit, type UnitChunk } from './document-unit.ts'
 import { type EncodedField, encodeChanges } from './encode-changes.ts'
 import { loadIndex } from './load-index.ts'
@@ -21,7 +21,7 @@ import { Maintenance } from './maintenance.ts'
 import { hasRow, type NewColumn, PublishedSegments, type WriterSegment } from './published-segments.ts'
 import { Purge } from './purge.ts'
 import { reportHealth, type SegmentsHealth } from './report-health.ts'
-import type { MergeDone, WriterOptions } from './writer-calls.ts'
+import type { MergeResult, WriterOptions } from './writer-calls.ts'
 
 /** Chunk keys have 32 bits. */
 const keysMax = 2 ** 32 - 1
@@ -32,17 +32,17 @@ interface Placement {
   readonly number: number
 }
 
-/** The segment of a batch, built in memory, and neither in the file nor visible yet. */
+/** A segment of a batch that is built in memory, and neither in the file nor visible yet. */
 interface NewSegment {
-  readonly image: Uint8Array
+  readonly data: Uint8Array
   readonly segment: WriterSegment
   readonly placements: readonly Placement[]
 }
 
 /**
- * The only thread that changes the index. A batch goes through four steps: collect the documents that it changes, build
- * a small segment of them, commit that with everything else to the file, publish it to the readers. A failure before
- * the commit leaves no trace; after it the batch is durable, and a restart shows it.
+ * Changes the index, and runs in the only thread that does. A batch goes through four steps: collect the documents that
+ * it changes, build a small segment of them, commit that with everything else to the file, publish it to the readers. A
+ * failure before the commit leaves no trace; after it the batch is durable, and a restart shows it.
  */
 export class IndexWriter {
   readonly #options: WriterOptions
@@ -57,7 +57,7 @@ export class IndexWriter {
   #file: DurableFile | null = null
   #purge: Purge | null = null
   #damage = ''
-  /** How many of each the file has already. */
+  /** The numbers of terms, classes and profiles that the file has. */
   #savedTerms = 1
   #savedClasses = 0
   #savedProfiles = 0
@@ -98,7 +98,9 @@ export class IndexWriter {
     if (batch.position !== null && batch.position <= file.state.position) return { outcome: 'applied' }
     const units = this.#collect(encodeChanges(batch.changes, this.#dictionary))
     const changed = units.filter((unit) => unit.changed)
-    for (const unit of changed) if (unit.trim()) this.#warnings.add('a document has more chunks than a segment holds')
+    for (const unit of changed)
+      if (unit.trim())
+        this.#warnings.add('a document has more chunks than fit into a segment: the excess is not indexed')
     if (file.state.nextKey + changed.reduce((sum, unit) => sum + unit.chunks.length, 0) > keysMax) {
       return { outcome: 'unavailable', reason: 'all chunk keys are used up: the index must be rebuilt' }
     }
@@ -110,7 +112,7 @@ export class IndexWriter {
       for (const unit of units) if (!unit.changed) this.#reserveColumns(unit, columns)
       this.#commit(file, batch.position, units, built)
     } catch (error) {
-      for (const { segment } of built) this.#published.release(segment.place)
+      for (const { segment } of built) this.#published.release(segment.location)
       for (const column of columns) this.#published.releaseColumn(column)
       throw error
     }
@@ -123,7 +125,7 @@ export class IndexWriter {
    * Runs one step of background work; returns false if there is none. Called between batches. Throws if the file cannot
    * be written.
    */
-  tidy(): boolean {
+  backgroundStep(): boolean {
     if (this.#file === null) return false
     try {
       return this.#maintenance.step(this.#file) || (this.#purge?.step(this.#file) ?? false)
@@ -133,14 +135,16 @@ export class IndexWriter {
     }
   }
 
-  /** Returns the damage that these vectors show: empty if their chunks were deleted, or they are complete by now. */
-  doubt({ profile, vectorKeys }: DoubtfulVectors): string {
+  /**
+   * Returns the damage that these vectors show: empty if their chunks were deleted, or the vectors are there by now.
+   */
+  checkVectors({ profile, vectorKeys }: SuspectVectors): string {
     const keys = new Set(vectorKeys)
     try {
-      for (const { image, deletedAt, columns } of this.#published.list) {
+      for (const { data, deletedAt, columns } of this.#published.list) {
         const column = columns.get(profile)?.column
-        for (let chunk = 0; column !== undefined && chunk < image.chunks; chunk++) {
-          const key = image.vectorKey[chunk]!
+        for (let chunk = 0; column !== undefined && chunk < data.chunks; chunk++) {
+          const key = data.vectorKey[chunk]!
           if (!keys.has(key) || deletedAt[chunk] !== neverDeleted || !column.has(chunk)) continue
           if (this.#file?.readVector(vectorId(profile, key)) === null) throw new DamagedFile(vectorDamage)
         }
@@ -152,8 +156,8 @@ export class IndexWriter {
   }
 
   /**
-   * Handles an inconsistency of the file like one found at the start: the index needs a rebuild. The memory stays until
-   * the index is cleared, because a merge may be reading it; a purge ends. Rethrows errors that are not about the file.
+   * Handles an inconsistency of the file: the index needs a rebuild. The memory stays until the index is cleared,
+   * because a merge may be reading it. Rethrows other errors.
    */
   #damageBy(error: unknown): string {
     if (!(error instanceof DamagedFile || isDamage(error))) throw error
@@ -163,11 +167,11 @@ export class IndexWriter {
     return this.#damage
   }
 
-  /** Resolves when no trace is left of data that was retired before. `tidy` does the work. */
+  /** Resolves when no trace is left of data that was retired before the call. `backgroundStep` does the work. */
   async purge(): Promise<void> {
     const { position } = this.#file?.state ?? {}
     if (position === undefined) throw new Error(`the index cannot be purged: ${this.#damage}`)
-    // A later purge also does the rest of an earlier one.
+    // This purge also does what an earlier one has left.
     const earlier = this.#purge
     const purge = new Purge({
       published: this.#published,
@@ -177,20 +181,20 @@ export class IndexWriter {
     })
     this.#purge = purge
     await purge.done
-    earlier?.abandon()
+    earlier?.end()
     if (this.#purge === purge) this.#purge = null
   }
 
-  /** Why background work failed, null once it has worked again: health reports it meanwhile. */
+  /** Why background work failed; null when it has worked again. Health reports it. */
   failing: string | null = null
 
-  /** A search thread has started, perhaps to replace one that ended: from now on it receives every change. */
-  admit(reader: number, port: MessagePort): void {
-    this.#published.admit(reader, port)
+  /** Adds a search thread, which may replace one that ended. It receives the whole list, and then every change. */
+  addReader(reader: number, port: MessagePort): void {
+    this.#published.addReader(reader, port)
   }
 
-  merged(done: MergeDone): void {
-    this.#maintenance.install(done)
+  merged(result: MergeResult): void {
+    this.#maintenance.install(result)
   }
 
   health(): SegmentsHealth {
@@ -211,7 +215,7 @@ export class IndexWriter {
     this.#file.checkpoint()
   }
 
-  /** The caller waits until no merge is in progress (`maintenance.merging`). */
+  /** Must not be called while a merge is in progress (`merging`). */
   clear(): void {
     this.#file?.close()
     this.#file = null
@@ -259,9 +263,9 @@ export class IndexWriter {
   }
 
   #empty(): void {
-    this.#purge?.abandon()
+    this.#purge?.end()
     this.#purge = null
-    this.#maintenance.forget()
+    this.#maintenance.reset()
     this.#rows.clear()
     this.#profiles.length = 0
     this.#classes.clear()
@@ -308,8 +312,8 @@ export class IndexWriter {
   #find(documentId: string): { segment: WriterSegment; document: number } | null {
     const id = new TextEncoder().encode(documentId)
     for (const segment of this.#published.list) {
-      const document = findDocument(segment.image, id)
-      if (document >= 0 && segment.deletedAt[segment.image.documentFirstChunk[document]!] === neverDeleted)
+      const document = findDocument(segment.data, id)
+      if (document >= 0 && segment.deletedAt[segment.data.documentFirstChunk[document]!] === neverDeleted)
         return { segment, document }
     }
     return null
@@ -331,7 +335,7 @@ export class IndexWriter {
     return profile
   }
 
-  /** Usually one segment; more if the batch has more chunks than fit into one. */
+  /** Builds one segment, or more if the batch has more chunks than fit into one. */
   #build(file: DurableFile, changed: readonly DocumentUnit[], built: NewSegment[]): void {
     const units = changed.filter((unit) => unit.chunks.length > 0)
     units.sort((a, b) => compareBytes(a.id, 0, a.id.length, b.id, 0, b.id.length))
@@ -343,19 +347,19 @@ export class IndexWriter {
         const nextKey = () => file.state.nextKey++
         unit.build(builder, this.#classes, nextKey, (chunk, number) => placements.push({ unit, chunk, number }))
       }
-      const image = builder.finish()
+      const data = builder.finish()
       const columns = this.#buildColumns(placements, builder.chunks)
-      built.push({ image, segment: this.#published.place(image, columns, false, []), placements })
+      built.push({ data, segment: this.#published.place(data, columns, false, []), placements })
     }
   }
 
-  /** For late vectors, if the segment has no column of their profile yet. */
+  /** Reserves columns for late vectors that have no row in their segment yet. */
   #reserveColumns({ origin, chunks }: DocumentUnit, columns: NewColumn[]): void {
     if (origin === null) return
     const segment = origin.segment as WriterSegment
     for (const { chunk } of chunks) {
       for (const number of chunk.vectors.keys()) {
-        const reserved = columns.some((one) => one.segment === segment && one.place.profile === number)
+        const reserved = columns.some((one) => one.segment === segment && one.location.profile === number)
         const profile = this.#profile(number)
         if (!reserved && !hasRow(segment, profile, chunk.chunk)) {
           columns.push(this.#published.reserveColumn(segment, profile))
@@ -403,19 +407,19 @@ export class IndexWriter {
         file.putJson('class', this.#savedClasses + i, filterClass)
       })
       for (const profile of this.#profiles.slice(this.#savedProfiles)) file.putJson('profile', profile.number, profile)
-      for (const { image, segment } of built) {
+      for (const { data, segment } of built) {
         const row = {
           id: file.state.nextSegment++,
           sealed: false,
-          chunks: segment.image.chunks,
-          image: { blob: file.newBlob(), bytes: image.length },
+          chunks: segment.data.chunks,
+          image: { blob: file.newBlob(), bytes: data.length },
           columns: [],
         }
-        for (const _ of file.writeBlob(row.image.blob, image));
+        for (const _ of file.writeBlob(row.image.blob, data));
         file.putJson('segment', row.id, row)
         rows.push(row)
         for (const [profile, { column }] of segment.columns) {
-          segment.image.chunkKey.forEach((key, chunk) => {
+          segment.data.chunkKey.forEach((key, chunk) => {
             if (column.has(chunk)) file.addNumber('late_vector', vectorId(profile, key))
           })
         }
@@ -434,10 +438,10 @@ export class IndexWriter {
 
   #commitUnit(file: DurableFile, unit: DocumentUnit): void {
     if (unit.changed && unit.origin !== null) {
-      const { image } = unit.origin.segment
+      const { data } = unit.origin.segment
       const { document } = unit.origin
-      for (let chunk = image.documentFirstChunk[document]!; chunk < image.documentFirstChunk[document + 1]!; chunk++) {
-        file.addNumber('death', image.chunkKey[chunk]!)
+      for (let chunk = data.documentFirstChunk[document]!; chunk < data.documentFirstChunk[document + 1]!; chunk++) {
+        file.addNumber('death', data.chunkKey[chunk]!)
       }
     }
     for (const vectorKey of unit.dropped) {
@@ -447,7 +451,7 @@ export class IndexWriter {
       for (const [profile, floats] of chunk.vectors) {
         file.putVector(vectorId(profile, chunk.vectorKey), floats)
         if (!unit.changed && unit.origin !== null) {
-          file.addNumber('late_vector', vectorId(profile, unit.origin.segment.image.chunkKey[chunk.chunk]!))
+          file.addNumber('late_vector', vectorId(profile, unit.origin.segment.data.chunkKey[chunk.chunk]!))
         }
       }
     }
@@ -457,7 +461,7 @@ export class IndexWriter {
     const segments = built.map(({ segment }) => segment)
     for (const segment of segments) {
       for (const [profile, { column }] of segment.columns) {
-        segment.image.chunkKey.forEach((key, chunk) => {
+        segment.data.chunkKey.forEach((key, chunk) => {
           if (column.has(chunk)) segment.late.push(vectorId(profile, key))
         })
       }
@@ -472,7 +476,7 @@ export class IndexWriter {
     }
   }
 
-  /** Late vectors are written to the chunk's existing segment. */
+  /** Writes late vectors to the existing segment of their chunk. */
   #setVectors(unit: DocumentUnit): void {
     if (unit.origin === null) return
     const segment = unit.origin.segment as WriterSegment
@@ -480,8 +484,8 @@ export class IndexWriter {
       for (const [number, floats] of chunk.vectors) {
         segment.columns.get(number)!.column.set(chunk.chunk, floats)
         countVectorSet(segment)
-        segment.late.push(vectorId(number, segment.image.chunkKey[chunk.chunk]!))
-        this.#maintenance.noteVector(segment, chunk.chunk, this.#profile(number))
+        segment.late.push(vectorId(number, segment.data.chunkKey[chunk.chunk]!))
+        this.#maintenance.recordVector(segment, chunk.chunk, this.#profile(number))
       }
     }
   }

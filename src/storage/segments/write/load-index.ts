@@ -5,12 +5,12 @@ import type { FilterClass, FilterClasses } from '../format/filter-classes.ts'
 import { type MergeSource, mergeSegments } from '../format/merge-segments.ts'
 import type { TermScratch } from '../format/segment-builder.ts'
 import { openSegmentData } from '../format/segment-data.ts'
-import { noteSegment, type TermDictionary } from '../memory/term-dictionary.ts'
+import { recordSegmentRoles, type TermDictionary } from '../memory/term-dictionary.ts'
 import type { Profile } from '../memory/thread-messages.ts'
 import { checkSegmentData } from './load-sealed.ts'
-import { LoadingTogether } from './load-together.ts'
+import { ParallelLoader } from './parallel-loader.ts'
 import { type Deletion, hasRow, type PublishedSegments, type WriterSegment } from './published-segments.ts'
-import type { PlacedSegment } from './segment-rooms.ts'
+import type { PlacedSegment } from './segment-allocator.ts'
 import type { WriterOptions } from './writer-calls.ts'
 
 export interface LoadTarget {
@@ -33,38 +33,39 @@ export function loadIndex(file: DurableFile, target: LoadTarget): void {
 
   const sealed = [...rows.values()].filter((row) => row.sealed)
   const small = [...rows.values()].filter((row) => !row.sealed)
-  using together = new LoadingTogether({
+  using loader = new ParallelLoader({
     path: file.path,
     dictionary: dictionary.buffers,
     classes: classes.list.length,
     rows: sealed,
   })
   const { helpers, helpFromBytes, startHelper } = target.options
-  if (bytesIn(sealed) >= helpFromBytes) for (let i = 0; i < helpers; i++) together.addHelper(startHelper)
+  if (bytesIn(sealed) >= helpFromBytes) for (let i = 0; i < helpers; i++) loader.addHelper(startHelper)
   for (const { first, count, data } of file.readTerms()) {
-    if (first !== dictionary.size || !dictionary.unpack(data, count)) throw new DamagedFile('terms do not add up')
+    if (first !== dictionary.size || !dictionary.unpack(data, count))
+      throw new DamagedFile('the term numbers have a gap')
   }
-  const dead = new Set(file.readNumbers('death'))
+  const deleted = new Set(file.readNumbers('death'))
   const placed: PlacedSegment[] = []
   const segments: WriterSegment[] = []
   try {
-    together.load(dictionary, published.rooms, placed)
+    loader.load(dictionary, published.allocator, placed)
     placed.forEach((segment, i) => {
       segments.push(published.adopt(segment, true, [sealed[i]!.id]))
     })
-    loadSmall(file, small, dead, target, segments)
-    loadLateVectors(file, segments, dead, target)
+    loadSmall(file, small, deleted, target, segments)
+    loadLateVectors(file, segments, deleted, target)
   } catch (error) {
-    const places = segments.length === 0 ? placed : segments.map(({ place }) => place)
+    const locations = segments.length === 0 ? placed : segments.map(({ location }) => location)
     // `forEach` skips entries that are not set yet.
-    places.forEach((place) => {
-      published.release(place)
+    locations.forEach((location) => {
+      published.release(location)
     })
     throw error
   }
   published.publish({
     add: segments,
-    deletions: dead.size === 0 ? [] : segments.flatMap((one) => deletionsIn(one, dead)),
+    deletions: deleted.size === 0 ? [] : segments.flatMap((one) => deletionsIn(one, deleted)),
   })
 }
 
@@ -72,14 +73,14 @@ function bytesIn(rows: readonly SegmentRow[]): number {
   return rows.flatMap(({ image, columns }) => [image, ...columns]).reduce((sum, { bytes }) => sum + bytes, 0)
 }
 
-function deletionsIn(segment: WriterSegment, dead: ReadonlySet<number>): Deletion[] {
-  const { documents, documentFirstChunk, chunkKey } = segment.image
+function deletionsIn(segment: WriterSegment, deleted: ReadonlySet<number>): Deletion[] {
+  const { documents, documentFirstChunk, chunkKey } = segment.data
   return Array.from({ length: documents }, (_, document) => ({ segment, document })).filter(({ document }) =>
-    dead.has(chunkKey[documentFirstChunk[document]!]!),
+    deleted.has(chunkKey[documentFirstChunk[document]!]!),
   )
 }
 
-/** Blobs that a crash left between writing the pieces and naming them. */
+/** Removes the blobs that a crash left before a segment row named them. */
 function removeOrphans(file: DurableFile, rows: ReadonlyMap<number, SegmentRow>): void {
   const named = new Set(
     [...rows.values()].flatMap((row) => [row.image.blob, ...row.columns.map((column) => column.blob)]),
@@ -91,11 +92,11 @@ function removeOrphans(file: DurableFile, rows: ReadonlyMap<number, SegmentRow>)
   })
 }
 
-/** Adds the batches since the last seal, a row for each, as the smallest possible number of segments. */
+/** Merges the batches since the last seal, which have a row each, into as few segments as possible. */
 function loadSmall(
   file: DurableFile,
   rows: readonly SegmentRow[],
-  dead: ReadonlySet<number>,
+  deleted: ReadonlySet<number>,
   target: LoadTarget,
   segments: WriterSegment[],
 ): void {
@@ -105,9 +106,9 @@ function loadSmall(
   let chunks = 0
   const flush = () => {
     if (sources.length === 0) return
-    const { image } = mergeSegments(sources, target.scratch)
-    const segment = target.published.place(image, [], false, sourceRows)
-    for (const source of sources) segment.deletedKeys.push(...source.image.chunkKey.filter((key) => dead.has(key)))
+    const { data } = mergeSegments(sources, target.scratch)
+    const segment = target.published.place(data, [], false, sourceRows)
+    for (const source of sources) segment.deletedKeys.push(...source.data.chunkKey.filter((key) => deleted.has(key)))
     segments.push(segment)
     sources = []
     sourceRows = []
@@ -117,13 +118,13 @@ function loadSmall(
   for (const row of rows) {
     const raw = new Uint8Array(row.image.bytes)
     blobs.read(row.image, raw)
-    const image = openSegmentData(raw)
-    checkSegmentData(image, dictionary.size, classes.list.length)
-    noteSegment(image, dictionary.shapes.roles)
-    if (chunks + image.chunks > target.options.segmentChunks) flush()
-    chunks += image.chunks
+    const data = openSegmentData(raw)
+    checkSegmentData(data, dictionary.size, classes.list.length)
+    recordSegmentRoles(data, dictionary.shapes.roles)
+    if (chunks + data.chunks > target.options.segmentChunks) flush()
+    chunks += data.chunks
     sourceRows.push(row.id)
-    sources.push({ image, isAlive: (chunk) => !dead.has(image.chunkKey[chunk]!), columns: new Map() })
+    sources.push({ data, isLive: (chunk) => !deleted.has(data.chunkKey[chunk]!), columns: new Map() })
   }
   flush()
 }
@@ -131,7 +132,7 @@ function loadSmall(
 function loadLateVectors(
   file: DurableFile,
   segments: readonly WriterSegment[],
-  dead: ReadonlySet<number>,
+  deleted: ReadonlySet<number>,
   { profiles, published }: LoadTarget,
 ): void {
   const late = new Map<number, number[]>()
@@ -141,12 +142,12 @@ function loadLateVectors(
   }
   if (late.size === 0) return
   for (const segment of segments) {
-    segment.image.chunkKey.forEach((key, chunk) => {
+    segment.data.chunkKey.forEach((key, chunk) => {
       for (const id of late.get(key) ?? []) {
         segment.late.push(id)
         const profile = profiles.find(({ number }) => number === Math.floor(id / 2 ** 32))
-        if (profile === undefined || dead.has(key)) continue
-        const floats = file.readVector(vectorId(profile.number, segment.image.vectorKey[chunk]!))
+        if (profile === undefined || deleted.has(key)) continue
+        const floats = file.readVector(vectorId(profile.number, segment.data.vectorKey[chunk]!))
         if (floats?.length !== profile.dimensions) throw new DamagedFile(vectorDamage)
         if (!hasRow(segment, profile, chunk)) published.attachColumn(published.reserveColumn(segment, profile))
         segment.columns.get(profile.number)!.column.set(chunk, floats)

@@ -10,16 +10,18 @@ import type { TermScratch } from '../format/segment-builder.ts'
 import { openSegmentData } from '../format/segment-data.ts'
 import { columnLayout, withEveryRow } from '../format/vector-column.ts'
 import type { Control } from '../memory/control.ts'
-import { type ColumnPlace, columnsOf, markDeleted, neverDeleted } from '../memory/segment.ts'
+import { type ColumnLocation, columnsOf, markDeleted, neverDeleted } from '../memory/segment.ts'
 import type { Profile } from '../memory/thread-messages.ts'
 import { chooseMerge, joinedYoungest } from './merge-policy.ts'
 import { hasRow, type PublishedSegments, type WriterSegment } from './published-segments.ts'
-import type { MergeDone, WriterOptions } from './writer-calls.ts'
+import type { MergeResult, WriterOptions } from './writer-calls.ts'
 
-/** The number of batches that are kept as rows of their own before they are sealed, regardless of their chunks. */
+/** This many batches in rows of their own are sealed, regardless of the number of their chunks. */
 const smallRowsMax = 2048
-/** Late vectors that make it worth rewriting a segment's columns. */
-const lateLeast = 1024
+/**
+ * A segment's columns are rewritten when it has more late vectors than this number, and than this share of its chunks.
+ */
+const lateMin = 1024
 const lateShare = 0.25
 
 interface RunningMerge {
@@ -28,7 +30,7 @@ interface RunningMerge {
   readonly deletedKeys: readonly number[]
   readonly late: readonly number[]
   /** Vectors that were set during the merge. */
-  readonly touched: { segment: WriterSegment; chunk: number; profile: Profile }[]
+  readonly newVectors: { segment: WriterSegment; chunk: number; profile: Profile }[]
 }
 
 interface MaintenanceParts {
@@ -49,7 +51,7 @@ interface MaintenanceParts {
  *   batch -> small segment (memory), one row (file)
  *   small + small -> small, in memory only, so that a search visits a handful
  *   all small, from `sealChunks` on -> one sealed segment, and one row instead of many
- *   several sealed -> one larger, made by the merge thread; visible when it is ready, in the file some steps later
+ *   several sealed -> one larger, made by the merge thread; visible when it is ready, and in the file some steps later
  *
  * Chunks keep their keys throughout, so a deletion recorded by key applies to the old rows and to the new one,
  * whichever of them the file has after a crash.
@@ -57,7 +59,7 @@ interface MaintenanceParts {
 export class Maintenance {
   readonly #parts: MaintenanceParts
   #merge: RunningMerge | null = null
-  /** The writes that bring the file up to date with the memory, and their progress. */
+  /** The writes that bring the file up to date with the memory, and those of them in progress. */
   #pending: ((file: DurableFile) => Generator<void>) | null = null
   #writing: Generator<void> | null = null
 
@@ -73,14 +75,14 @@ export class Maintenance {
     return this.#merge !== null || this.#pending !== null
   }
 
-  forget(): void {
+  reset(): void {
     this.#merge = null
     this.#writing = null
     this.#pending = null
   }
 
-  noteVector(segment: WriterSegment, chunk: number, profile: Profile): void {
-    if (this.#merge?.sources.includes(segment)) this.#merge.touched.push({ segment, chunk, profile })
+  recordVector(segment: WriterSegment, chunk: number, profile: Profile): void {
+    if (this.#merge?.sources.includes(segment)) this.#merge.newVectors.push({ segment, chunk, profile })
   }
 
   /** Runs one step; returns false if there is nothing to do now. */
@@ -96,7 +98,7 @@ export class Maintenance {
     return this.#pending !== null
   }
 
-  /** Runs one step of the pending writes. If a step fails (a full disk) the writes start again from the beginning. */
+  /** Runs one step of the pending writes. If a step fails (such as by a full disk), all of them are repeated. */
   #write(file: DurableFile): void {
     try {
       this.#writing ??= this.#pending!(file)
@@ -138,7 +140,7 @@ export class Maintenance {
   }
 
   #sealIfDue(file: DurableFile): boolean {
-    const chunks = this.#small.reduce((sum, segment) => sum + segment.aliveChunks, 0)
+    const chunks = this.#small.reduce((sum, segment) => sum + segment.liveChunks, 0)
     const rows = this.#small.reduce((sum, segment) => sum + segment.rows.length, 0)
     if (chunks < this.#parts.options.sealChunks && rows < smallRowsMax) return false
     this.#seal(file)
@@ -149,10 +151,10 @@ export class Maintenance {
     const groups: WriterSegment[][] = []
     let chunks = Infinity
     for (const segment of this.#small) {
-      chunks += segment.aliveChunks
+      chunks += segment.liveChunks
       if (chunks > this.#parts.options.segmentChunks) {
         groups.push([])
-        chunks = segment.aliveChunks
+        chunks = segment.liveChunks
       }
       groups.at(-1)!.push(segment)
     }
@@ -162,23 +164,23 @@ export class Maintenance {
   #sealGroup(file: DurableFile, group: readonly WriterSegment[]): void {
     const { published, rows, scratch } = this.#parts
     const merged = mergeSegments(group.map(asSource), scratch)
-    const anyLeft = group.some((segment) => segment.aliveChunks > 0)
-    const row = anyLeft ? newRow(file, merged.image, merged.columns) : null
-    // The memory first: nothing may fail once the file has the new row.
-    const add = row === null ? [] : [published.place(merged.image, merged.columns, true, [row.id])]
+    const anyLeft = group.some((segment) => segment.liveChunks > 0)
+    const row = anyLeft ? newRow(file, merged.data, merged.columns) : null
+    // Memory is allocated first, because nothing may fail once the file has the new row.
+    const add = row === null ? [] : [published.place(merged.data, merged.columns, true, [row.id])]
     const replaced = group.flatMap((segment) => segment.rows)
     try {
       file.transaction(() => {
         if (row !== null) {
-          for (const { blob, data } of blobsOf(row, merged.image, merged.columns))
-            for (const _ of file.writeBlob(blob, data));
+          for (const { blob, bytes } of blobsOf(row, merged.data, merged.columns))
+            for (const _ of file.writeBlob(blob, bytes));
           file.putJson('segment', row.id, row)
         }
         for (const id of replaced) removeRow(file, rows.get(id)!)
         for (const { deletedKeys, late } of group) removeNumbers(file, deletedKeys, late)
       })
     } catch (error) {
-      for (const { place } of add) published.release(place)
+      for (const { location } of add) published.release(location)
       throw error
     }
     for (const id of replaced) rows.delete(id)
@@ -190,7 +192,7 @@ export class Maintenance {
     const { published, scratch, options } = this.#parts
     const small = this.#small
     const joined = joinedYoungest(
-      small.map(({ aliveChunks }) => aliveChunks),
+      small.map(({ liveChunks }) => liveChunks),
       options.segmentChunks,
       options.sealChunks,
     )
@@ -198,7 +200,7 @@ export class Maintenance {
     const sources = small.slice(-joined)
     const merged = mergeSegments(sources.map(asSource), scratch)
     const rows = sources.flatMap((source) => source.rows)
-    const segment = published.place(merged.image, merged.columns, false, rows)
+    const segment = published.place(merged.data, merged.columns, false, rows)
     segment.late = sources.flatMap((source) => source.late)
     segment.deletedKeys = sources.flatMap((source) => source.deletedKeys)
     published.publish({ add: [segment], remove: sources })
@@ -211,16 +213,16 @@ export class Maintenance {
       .filter((segment) => segment.sealed && segment.durable)
       .map((segment) => ({
         segment,
-        chunks: segment.image.chunks,
-        aliveChunks: segment.aliveChunks,
+        chunks: segment.data.chunks,
+        liveChunks: segment.liveChunks,
         bytes:
-          segment.image.bytes + segment.place.columns.reduce((sum, column) => sum + mergedBytes(segment, column), 0),
+          segment.data.bytes + segment.location.columns.reduce((sum, column) => sum + mergedBytes(segment, column), 0),
       }))
     const limits = {
       segmentChunks: options.segmentChunks,
       memoryBytes: options.mergeMemoryBytes,
       fanIn: options.mergeFanIn,
-      deletedLeast: Math.max(1, options.sealChunks >>> 3),
+      deletedMin: Math.max(1, options.sealChunks >>> 3),
     }
     const sources = chooseMerge(candidates, limits).map(({ segment }) => segment)
     if (sources.length > 0) this.#merging(sources)
@@ -230,14 +232,14 @@ export class Maintenance {
     const { published, options, control } = this.#parts
     options.startMerge({
       memories: published.arena.memories,
-      sources: sources.map((source) => source.place),
+      sources: sources.map((source) => source.location),
       generation: control.generation,
     })
     this.#merge = {
       sources,
       deletedKeys: sources.flatMap((segment) => segment.deletedKeys),
       late: sources.flatMap((segment) => segment.late),
-      touched: [],
+      newVectors: [],
     }
     for (const source of sources) {
       source.deletedKeys = []
@@ -245,8 +247,8 @@ export class Maintenance {
     }
   }
 
-  /** The merge thread is done: the new segment replaces its sources in memory, and then in the file. */
-  install({ merged, reason }: MergeDone): void {
+  /** Replaces the sources of a finished merge by the new segment, first in memory, and then in the file. */
+  install({ merged, reason }: MergeResult): void {
     const merge = this.#merge
     if (merge === null) return
     this.#merge = null
@@ -255,29 +257,29 @@ export class Maintenance {
       if (merged === null) throw new Error(`merge failed: ${reason}`)
       segment = this.#placeMerged(merge, merged)
     } catch (error) {
-      // The sources stay as they are. Nothing is lost, and the next choice may succeed.
+      // The sources stay in use, and a later merge may succeed.
       merge.sources[0]!.deletedKeys.push(...merge.deletedKeys)
       merge.sources[0]!.late.push(...merge.late)
       throw error
     }
     this.#parts.published.publish({ add: [segment], remove: merge.sources })
-    this.#pending = (file) => this.#writeMerged(file, merge, segment, merged.image, merged.columns)
+    this.#pending = (file) => this.#writeMerged(file, merge, segment, merged.data, merged.columns)
   }
 
-  #placeMerged(merge: RunningMerge, { image, columns, moved }: MergedSegment): WriterSegment {
+  #placeMerged(merge: RunningMerge, { data, columns, moved }: MergedSegment): WriterSegment {
     const { published } = this.#parts
-    const segment = published.place(image, columns, true, [])
+    const segment = published.place(data, columns, true, [])
     segment.durable = false
     for (const [i, source] of merge.sources.entries()) this.#carryDeletions(source, moved[i]!, segment)
     try {
-      for (const { segment: source, chunk, profile } of merge.touched) {
+      for (const { segment: source, chunk, profile } of merge.newVectors) {
         const to = moved[merge.sources.indexOf(source)]![chunk]!
         if (to === removedChunk) continue
         if (!hasRow(segment, profile, to)) published.attachColumn(published.reserveColumn(segment, profile))
         segment.columns.get(profile.number)!.column.copyRow(to, source.columns.get(profile.number)!.column, chunk)
       }
     } catch (error) {
-      published.release(segment.place)
+      published.release(segment.location)
       throw error
     }
     segment.deletedKeys = merge.sources.flatMap((source) => source.deletedKeys)
@@ -287,13 +289,13 @@ export class Maintenance {
 
   /** Applies deletions that were made during the merge. */
   #carryDeletions(source: WriterSegment, moved: Uint32Array, segment: WriterSegment): void {
-    for (let document = 0; document < source.image.documents; document++) {
-      const from = source.image.documentFirstChunk[document]!
-      const to = source.image.documentFirstChunk[document + 1]!
+    for (let document = 0; document < source.data.documents; document++) {
+      const from = source.data.documentFirstChunk[document]!
+      const to = source.data.documentFirstChunk[document + 1]!
       if (source.deletedAt[from] === neverDeleted || moved[from] === removedChunk) continue
       for (let chunk = from; chunk < to; chunk++) markDeleted(segment, moved[chunk]!, source.deletedAt[from]!)
-      segment.aliveChunks -= to - from
-      segment.aliveDocuments -= 1
+      segment.liveChunks -= to - from
+      segment.liveDocuments -= 1
     }
   }
 
@@ -301,12 +303,12 @@ export class Maintenance {
     file: DurableFile,
     merge: RunningMerge,
     segment: WriterSegment,
-    image: Uint8Array,
+    data: Uint8Array,
     columns: readonly MergedColumn[],
   ): Generator<void> {
     const { rows } = this.#parts
-    const row = newRow(file, image, columns)
-    for (const { blob, data } of blobsOf(row, image, columns)) yield* writeInSteps(file, blob, data)
+    const row = newRow(file, data, columns)
+    for (const { blob, bytes } of blobsOf(row, data, columns)) yield* writeInSteps(file, blob, bytes)
     const replaced = merge.sources.flatMap((source) => source.rows).map((id) => rows.get(id)!)
     file.transaction(() => {
       file.putJson('segment', row.id, row)
@@ -320,7 +322,7 @@ export class Maintenance {
     yield* this.#removeReplaced(file, replaced.flatMap(blobNumbers))
   }
 
-  /** Completed steps are not repeated: if a step fails here, only the rest remains to be done. */
+  /** Makes the removal the pending writes, so that the steps before it are not repeated if it fails. */
   #removeReplaced(file: DurableFile, blobs: readonly number[]): Generator<void> {
     this.#pending = (open) => removeInSteps(open, blobs)
     return this.#pending(file)
@@ -328,13 +330,13 @@ export class Maintenance {
 
   #startColumnRewrite(): void {
     const due = this.#parts.published.list.find(
-      ({ sealed, durable, late, image }) =>
-        sealed && durable && late.length > Math.max(lateLeast, image.chunks * lateShare),
+      ({ sealed, durable, late, data }) =>
+        sealed && durable && late.length > Math.max(lateMin, data.chunks * lateShare),
     )
     if (due !== undefined) this.#pending = (file) => this.#rewriteColumns(file, due)
   }
 
-  /** Vectors that are set later stay late: copying the column and counting its vectors is one step. */
+  /** Copies the columns and counts the late vectors in one step, so that vectors that are set afterwards stay late. */
   *#rewriteColumns(file: DurableFile, segment: WriterSegment): Generator<void> {
     const { rows } = this.#parts
     const copied = segment.late.length
@@ -342,7 +344,7 @@ export class Maintenance {
     const columns = [...segment.columns].map(([profile, { column }]) => ({
       profile,
       dimensions: column.layout.dimensions,
-      raw: withEveryRow(column, segment.image.chunks),
+      raw: withEveryRow(column, segment.data.chunks),
     }))
     const before = rows.get(segment.rows[0]!)!
     const after = { ...before, columns: columnRows(file, columns) }
@@ -361,14 +363,14 @@ export class Maintenance {
   }
 }
 
-/** The memory that a merge needs for a column: it makes them with a row for every chunk. */
-const mergedBytes = ({ image }: WriterSegment, { dimensions }: ColumnPlace): number =>
-  columnLayout(image.chunks, dimensions).total
+/** The memory that a merge needs for a column. A merged column has a row for every chunk. */
+const mergedBytes = ({ data }: WriterSegment, { dimensions }: ColumnLocation): number =>
+  columnLayout(data.chunks, dimensions).total
 
 function asSource(segment: WriterSegment): MergeSource {
   return {
-    image: segment.image,
-    isAlive: (chunk) => segment.deletedAt[chunk] === neverDeleted,
+    data: segment.data,
+    isLive: (chunk) => segment.deletedAt[chunk] === neverDeleted,
     columns: columnsOf(segment),
   }
 }
@@ -382,20 +384,20 @@ function columnRows(file: DurableFile, columns: readonly MergedColumn[]): Segmen
   }))
 }
 
-function newRow(file: DurableFile, image: Uint8Array, columns: readonly MergedColumn[]): SegmentRow {
+function newRow(file: DurableFile, data: Uint8Array, columns: readonly MergedColumn[]): SegmentRow {
   return {
     id: file.state.nextSegment++,
     sealed: true,
-    chunks: openSegmentData(image).chunks,
-    image: { blob: file.newBlob(), bytes: image.length },
+    chunks: openSegmentData(data).chunks,
+    image: { blob: file.newBlob(), bytes: data.length },
     columns: columnRows(file, columns),
   }
 }
 
-function blobsOf(row: SegmentRow, image: Uint8Array, columns: readonly MergedColumn[]) {
+function blobsOf(row: SegmentRow, data: Uint8Array, columns: readonly MergedColumn[]) {
   return [
-    { blob: row.image.blob, data: image },
-    ...row.columns.map(({ blob }, i) => ({ blob, data: columns[i]!.raw as Uint8Array })),
+    { blob: row.image.blob, bytes: data },
+    ...row.columns.map(({ blob }, i) => ({ blob, bytes: columns[i]!.raw as Uint8Array })),
   ]
 }
 

@@ -1,13 +1,14 @@
 /**
  * Chooses which sealed segments to merge next.
  *
- * Small segments are collected until `fanIn` of them wait, then as many as fit are merged, smallest first; a segment
- * above half the largest size is left alone. A segment of which a quarter is deleted is rewritten, together with small
- * ones that fit. The sum is limited by chunks and by bytes, so a merge never exceeds its memory budget.
+ * Small segments are collected until `fanIn` of them wait. Then as many as fit are merged, the smallest first. A
+ * segment above half the largest size is left alone. A segment with a quarter of its chunks deleted is rewritten,
+ * together with small ones that fit. The chunks and the bytes of a merge are limited, except for a segment that is
+ * rewritten alone.
  */
 export interface MergeCandidate {
   readonly chunks: number
-  readonly aliveChunks: number
+  readonly liveChunks: number
   readonly bytes: number
 }
 
@@ -16,41 +17,41 @@ export interface MergeLimits {
   readonly memoryBytes: number
   readonly fanIn: number
   /** A segment with fewer deleted chunks than this is not rewritten. */
-  readonly deletedLeast: number
+  readonly deletedMin: number
 }
 
 const deletedShare = 0.25
 
-/** Empty if no merge is worth it. */
+/** Returns no segments if no merge is worth it. */
 export function chooseMerge<T extends MergeCandidate>(segments: readonly T[], limits: MergeLimits): T[] {
-  const worn = segments.find(
-    ({ chunks, aliveChunks }) =>
-      chunks - aliveChunks >= Math.max(limits.deletedLeast, chunks * deletedShare) || (aliveChunks === 0 && chunks > 0),
+  const withDeletions = segments.find(
+    ({ chunks, liveChunks }) =>
+      chunks - liveChunks >= Math.max(limits.deletedMin, chunks * deletedShare) || (liveChunks === 0 && chunks > 0),
   )
   const small = segments
-    .filter((segment) => segment !== worn && segment.aliveChunks * 2 <= limits.segmentChunks)
-    .sort((a, b) => a.aliveChunks - b.aliveChunks)
-  if (worn === undefined && small.length < limits.fanIn) return []
-  const chosen: T[] = worn === undefined ? [] : [worn]
-  let chunks = worn?.aliveChunks ?? 0
-  let bytes = worn?.bytes ?? 0
+    .filter((segment) => segment !== withDeletions && segment.liveChunks * 2 <= limits.segmentChunks)
+    .sort((a, b) => a.liveChunks - b.liveChunks)
+  if (withDeletions === undefined && small.length < limits.fanIn) return []
+  const chosen: T[] = withDeletions === undefined ? [] : [withDeletions]
+  let chunks = withDeletions?.liveChunks ?? 0
+  let bytes = withDeletions?.bytes ?? 0
   for (const segment of small) {
-    chunks += segment.aliveChunks
+    chunks += segment.liveChunks
     bytes += segment.bytes
     if (chunks > limits.segmentChunks || bytes > limits.memoryBytes) break
     chosen.push(segment)
   }
-  return worn === undefined && chosen.length < 2 ? [] : chosen
+  return withDeletions === undefined && chosen.length < 2 ? [] : chosen
 }
 
 /** The number of small segments that a search should visit at most. */
 const smallSegmentsMax = 12
 
 /**
- * How many of the youngest segments of new text to merge, given the chunks of each, the oldest first; 0 for none. At
- * least three, and each no larger than all younger ones together (or twice the youngest): every chunk is then written a
- * logarithmic number of times. Segments of an eighth of `sealChunks` and more, as batches of an import are, wait to be
- * sealed.
+ * Returns how many of the youngest small segments to merge, given the chunks of each, the oldest first; 0 for none. It
+ * merges at least three, each no larger than all younger ones together (or twice the youngest), so that every chunk is
+ * written a logarithmic number of times. Segments of an eighth of `sealChunks` and more, such as batches of an import,
+ * wait to be sealed. If there are more than `smallSegmentsMax`, the youngest two are merged in any case, if they fit.
  */
 export function joinedYoungest(sizes: readonly number[], chunksMax: number, sealChunks: number): number {
   const youngest = sizes.at(-1) ?? 0

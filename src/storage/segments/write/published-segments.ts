@@ -6,20 +6,20 @@ import { columnLayout } from '../format/vector-column.ts'
 import { type Arena, bytesOf } from '../memory/arena.ts'
 import type { Control } from '../memory/control.ts'
 import {
-  type ColumnPlace,
+  type ColumnLocation,
   markDeleted,
   openColumn,
   openSegment,
   type Segment,
-  type SegmentPlace,
+  type SegmentLocation,
 } from '../memory/segment.ts'
 import type { TermDictionary } from '../memory/term-dictionary.ts'
 import type { ListUpdate, Profile } from '../memory/thread-messages.ts'
-import { type PlacedSegment, SegmentRooms } from './segment-rooms.ts'
+import { type PlacedSegment, SegmentAllocator } from './segment-allocator.ts'
 
-/** A segment with the data of the writer. */
+/** A segment with what only the writer knows about it. */
 export interface WriterSegment extends Segment {
-  place: SegmentPlace
+  location: SegmentLocation
   /** Sealed: one segment of the durable file. Small: joined in memory from the batches that `rows` lists. */
   readonly sealed: boolean
   /** Rows of the durable file with the content of this segment. */
@@ -30,14 +30,14 @@ export interface WriterSegment extends Segment {
   late: number[]
   /** Keys of deleted chunks that `rows` still contain, as in the file's `death` table. */
   deletedKeys: number[]
-  aliveChunks: number
-  aliveDocuments: number
+  liveChunks: number
+  liveDocuments: number
 }
 
 /** A column that does not belong to its segment yet. */
 export interface NewColumn {
   readonly segment: WriterSegment
-  readonly place: ColumnPlace
+  readonly location: ColumnLocation
 }
 
 /** Whether the segment's column has a row for a vector of the chunk. */
@@ -64,17 +64,17 @@ export interface ListChange {
  */
 export class PublishedSegments {
   list: WriterSegment[] = []
-  readonly rooms: SegmentRooms
+  readonly allocator: SegmentAllocator
   readonly #control: Control
   readonly #dictionary: TermDictionary
   readonly #classes: FilterClasses
   readonly #profiles: readonly Profile[]
   readonly #readers = new Map<number, MessagePort>()
-  #retired: { version: number; places: SegmentPlace[] }[] = []
+  #retired: { version: number; locations: SegmentLocation[] }[] = []
   #sentMemories = 0
   #sentClasses = 0
   #nextId = 1
-  /** Incremented whenever the file of vectors is created anew. */
+  /** Incremented whenever the file of vectors is created again. */
   fileEpoch = 0
 
   constructor(
@@ -84,7 +84,7 @@ export class PublishedSegments {
     profiles: readonly Profile[],
     arenaBytes?: number,
   ) {
-    this.rooms = new SegmentRooms(dictionary, arenaBytes)
+    this.allocator = new SegmentAllocator(dictionary, arenaBytes)
     this.#control = control
     this.#dictionary = dictionary
     this.#classes = classes
@@ -92,18 +92,18 @@ export class PublishedSegments {
   }
 
   get arena(): Arena {
-    return this.rooms.arena
+    return this.allocator.arena
   }
 
   /** Adds a reader that receives every change from now on. Its first update is the whole published list. */
-  admit(reader: number, port: MessagePort): void {
+  addReader(reader: number, port: MessagePort): void {
     this.#readers.get(reader)?.close()
     this.#readers.set(reader, port)
     const update: ListUpdate = {
       kind: 'list',
       version: this.#control.version,
       memories: [...this.arena.memories.entries()].slice(0, this.#sentMemories),
-      add: this.list.map((segment) => segment.place),
+      add: this.list.map((segment) => segment.location),
       remove: [],
       columns: [],
       classesFrom: 0,
@@ -116,7 +116,7 @@ export class PublishedSegments {
 
   /** The number of chunks that are not deleted. */
   get chunks(): number {
-    return this.list.reduce((sum, segment) => sum + segment.aliveChunks, 0)
+    return this.list.reduce((sum, segment) => sum + segment.liveChunks, 0)
   }
 
   get generation(): number {
@@ -124,61 +124,61 @@ export class PublishedSegments {
   }
 
   /** Puts a segment into shared memory. It is invisible until it is published. */
-  place(image: Uint8Array, columns: readonly MergedColumn[], sealed: boolean, rows: number[]): WriterSegment {
-    const room = this.rooms.reserve(image.length, openSegmentData(image).chunks)
-    bytesOf(this.arena.memories, room.image).set(image)
-    return this.adopt(this.rooms.complete(room, columns, sealed), sealed, rows)
+  place(data: Uint8Array, columns: readonly MergedColumn[], sealed: boolean, rows: number[]): WriterSegment {
+    const allocation = this.allocator.reserve(data.length, openSegmentData(data).chunks)
+    bytesOf(this.arena.memories, allocation.data).set(data)
+    return this.adopt(this.allocator.complete(allocation, columns, sealed), sealed, rows)
   }
 
-  /** Makes a placed segment part of the next published list. */
+  /** Turns a placed segment into one of the writer's, for the next published list. */
   adopt(placed: PlacedSegment, sealed: boolean, rows: number[]): WriterSegment {
-    const place = { id: this.#nextId++, ...placed }
-    const segment = openSegment(this.arena.memories, place)
+    const location = { id: this.#nextId++, ...placed }
+    const segment = openSegment(this.arena.memories, location)
     return {
       ...segment,
-      place,
+      location,
       sealed,
       rows,
       durable: true,
       late: [],
       deletedKeys: [],
-      aliveChunks: segment.image.chunks,
-      aliveDocuments: segment.image.documents,
+      liveChunks: segment.data.chunks,
+      liveDocuments: segment.data.documents,
     }
   }
 
-  /** Reserves a column with room for a vector of every chunk, with the vectors that the segment has so far. */
+  /** Reserves a column with a row for every chunk, and copies the vectors that the segment has so far. */
   reserveColumn(segment: WriterSegment, profile: Profile): NewColumn {
     const { memories } = this.arena
-    const { chunks } = segment.image
-    const block = this.rooms.arena.allocate(columnLayout(chunks, profile.dimensions).total)
+    const { chunks } = segment.data
+    const block = this.allocator.arena.allocate(columnLayout(chunks, profile.dimensions).total)
     bytesOf(memories, block).fill(0)
-    const place = { profile: profile.number, dimensions: profile.dimensions, rows: null, block }
+    const location = { profile: profile.number, dimensions: profile.dimensions, rows: null, block }
     const before = segment.columns.get(profile.number)
-    if (before !== undefined) openColumn(memories, place, chunks).column.copyRows(before.column)
-    return { segment, place }
+    if (before !== undefined) openColumn(memories, location, chunks).column.copyRows(before.column)
+    return { segment, location }
   }
 
   /** Adds the column to its segment. Readers receive it with the next update. */
-  attachColumn({ segment, place }: NewColumn): ListUpdate['columns'][number] {
-    const before = segment.columns.get(place.profile)?.place
-    const { columns, replaced } = segment.place
-    segment.columns.set(place.profile, openColumn(this.arena.memories, place, segment.image.chunks))
-    segment.place = {
-      ...segment.place,
-      columns: [...columns.filter((column) => column !== before), place],
+  attachColumn({ segment, location }: NewColumn): ListUpdate['columns'][number] {
+    const before = segment.columns.get(location.profile)?.location
+    const { columns, replaced } = segment.location
+    segment.columns.set(location.profile, openColumn(this.arena.memories, location, segment.data.chunks))
+    segment.location = {
+      ...segment.location,
+      columns: [...columns.filter((column) => column !== before), location],
       replaced: before === undefined ? replaced : [...replaced, before.block],
     }
-    return { segment: segment.id, place }
+    return { segment: segment.id, location }
   }
 
   /** Releases memory that was reserved and never published. */
-  release(place: PlacedSegment): void {
-    this.rooms.release(place)
+  release(location: PlacedSegment): void {
+    this.allocator.release(location)
   }
 
-  releaseColumn({ place }: NewColumn): void {
-    this.arena.free(place.block)
+  releaseColumn({ location }: NewColumn): void {
+    this.arena.free(location.block)
   }
 
   publish(change: ListChange): void {
@@ -186,19 +186,19 @@ export class PublishedSegments {
     const version = this.#control.version + 1
     const removed = new Set(remove)
     this.list = [...this.list.filter((segment) => !removed.has(segment)), ...add]
-    for (const { image } of add) this.#count(image, 1)
+    for (const { data } of add) this.#count(data, 1)
     for (const { segment, document } of deletions) {
-      const from = segment.image.documentFirstChunk[document]!
-      const to = segment.image.documentFirstChunk[document + 1]!
-      for (let chunk = from; chunk < to; chunk++) segment.deletedKeys.push(segment.image.chunkKey[chunk]!)
-      segment.aliveChunks -= to - from
-      segment.aliveDocuments -= 1
+      const from = segment.data.documentFirstChunk[document]!
+      const to = segment.data.documentFirstChunk[document + 1]!
+      for (let chunk = from; chunk < to; chunk++) segment.deletedKeys.push(segment.data.chunkKey[chunk]!)
+      segment.liveChunks -= to - from
+      segment.liveDocuments -= 1
     }
     const update: ListUpdate = {
       kind: 'list',
       version,
       memories: this.#newMemories(),
-      add: add.map((segment) => segment.place),
+      add: add.map((segment) => segment.location),
       remove: remove.map((segment) => segment.id),
       columns,
       classesFrom: this.#sentClasses,
@@ -209,15 +209,15 @@ export class PublishedSegments {
     for (const port of this.#readers.values()) port.postMessage(update)
     this.#sentClasses = this.#classes.list.length
     this.#control.publish({ version, chunks: this.chunks }, (generation) => {
-      for (const deletion of deletions) bury(deletion, generation)
+      for (const deletion of deletions) markDocumentDeleted(deletion, generation)
     })
-    // Not earlier: a search of the previous list uses these counts as an upper bound.
-    for (const { image } of remove) this.#count(image, -1)
-    if (remove.length > 0) this.#retired.push({ version, places: remove.map((segment) => segment.place) })
+    // Not earlier, because a search of the previous list uses these counts as an upper bound.
+    for (const { data } of remove) this.#count(data, -1)
+    if (remove.length > 0) this.#retired.push({ version, locations: remove.map((segment) => segment.location) })
     this.reclaim()
   }
 
-  /** Removes everything; only `clear` of the whole index does this. */
+  /** Removes every segment, when the whole index is cleared. */
   publishEmpty(): void {
     this.#sentClasses = 0
     this.publish({ remove: this.list })
@@ -227,16 +227,16 @@ export class PublishedSegments {
   reclaim(): void {
     if (this.#retired.length === 0) return
     const oldest = this.#control.oldestPinned()
-    for (const { version, places } of this.#retired)
-      if (version <= oldest) for (const place of places) this.release(place)
+    for (const { version, locations } of this.#retired)
+      if (version <= oldest) for (const location of locations) this.release(location)
     this.#retired = this.#retired.filter(({ version }) => version > oldest)
   }
 
   #newMemories(): [number, WebAssembly.Memory][] {
     const all = [...this.arena.memories.entries()]
-    const fresh = all.slice(this.#sentMemories)
+    const added = all.slice(this.#sentMemories)
     this.#sentMemories = all.length
-    return fresh
+    return added
   }
 
   #count({ terms, term, postingStart }: SegmentData, sign: 1 | -1): void {
@@ -245,8 +245,8 @@ export class PublishedSegments {
   }
 }
 
-function bury({ segment, document }: Deletion, generation: number): void {
-  const { documentFirstChunk } = segment.image
+function markDocumentDeleted({ segment, document }: Deletion, generation: number): void {
+  const { documentFirstChunk } = segment.data
   const end = documentFirstChunk[document + 1]!
   for (let chunk = documentFirstChunk[document]!; chunk < end; chunk++) markDeleted(segment, chunk, generation)
 }

@@ -1,3 +1,4 @@
+import { catalogRows } from '../../../document/rows.ts'
 import type { DurableFile } from '../file/durable-file.ts'
 import type { SegmentData } from '../format/segment-data.ts'
 import type { TermDictionary } from '../memory/term-dictionary.ts'
@@ -20,13 +21,13 @@ interface PurgeParts {
  *   -> the texts of terms that no segment contains any more are overwritten
  *   -> the file keeps nothing of the deleted data, and its log is truncated
  *
- * Later deletions are left to the next purge, so the purge ends: no segment is written twice.
+ * Later deletions are left to the next purge. So no segment is rewritten twice, and the purge ends.
  */
 export class Purge {
   readonly #parts: PurgeParts
-  /** The segments to be rewritten; null before they are known. */
-  #worn: Set<WriterSegment> | null = null
-  #marking: UsedTerms | null = null
+  /** The segments that are to be rewritten; null before they are known. */
+  #segmentsWithDeletions: Set<WriterSegment> | null = null
+  #usedTerms: UsedTerms | null = null
   #isDone = false
   #resolve!: () => void
   readonly done = new Promise<void>((resolve) => {
@@ -43,53 +44,59 @@ export class Purge {
   step(file: DurableFile): boolean {
     const { published, maintenance, position } = this.#parts
     if (this.#isDone || maintenance.busy) return false
-    if (this.#worn === null) {
+    if (this.#segmentsWithDeletions === null) {
       maintenance.seal(file)
-      this.#worn = new Set(published.list.filter(({ aliveChunks, image }) => aliveChunks < image.chunks))
+      this.#segmentsWithDeletions = new Set(published.list.filter(({ liveChunks, data }) => liveChunks < data.chunks))
       return true
     }
-    const next = published.list.find((segment) => this.#worn!.has(segment))
+    const next = published.list.find((segment) => this.#segmentsWithDeletions!.has(segment))
     if (next !== undefined) {
       maintenance.rewrite(next)
       return false
     }
-    this.#marking ??= new UsedTerms(this.#parts.dictionary.size)
-    if (this.#marking.markNext(published.list)) return true
-    this.#forgetTerms(file, this.#marking)
-    file.forgetDeleted(position)
-    this.abandon()
+    this.#usedTerms ??= new UsedTerms(this.#parts.dictionary.size)
+    if (this.#usedTerms.markNext(published.list)) return true
+    this.#forgetTerms(file, this.#usedTerms)
+    file.purgeDeleted(position)
+    this.end()
     return false
   }
 
-  /** Ends the purge: the work is done, a later purge does the rest, or the index was cleared. */
-  abandon(): void {
+  /** Ends the purge, because its work is done, a later purge has done it, or the index was cleared. */
+  end(): void {
     this.#isDone = true
     this.#resolve()
   }
 
-  /** The file first: after a crash between the two, the texts are only in memory that is gone. */
+  /**
+   * Overwrites the texts in the file first: if the process ends before it overwrites those in memory, they are lost
+   * with it.
+   */
   #forgetTerms(file: DurableFile, used: UsedTerms): void {
     const { dictionary } = this.#parts
-    const gone = new Set(used.unused().filter((term) => !dictionary.isForgotten(term)))
-    if (gone.size === 0) return
+    const unused = new Set(used.unused().filter((term) => !dictionary.isForgotten(term)))
+    if (unused.size === 0) return
     const blocks = file.termBlocks()
-    const touched = new Set<number>()
+    const changedBlocks = new Set<number>()
     let at = 0
-    for (const term of gone) {
+    for (const term of unused) {
       while (blocks[at]!.first + blocks[at]!.count <= term) at++
-      touched.add(at)
+      changedBlocks.add(at)
     }
     file.transaction(() => {
-      for (const number of touched) {
+      for (const number of changedBlocks) {
         const { first, count } = blocks[number]!
-        file.replaceTerms(first, dictionary.pack(first, first + count, gone))
+        file.replaceTerms(first, dictionary.pack(first, first + count, unused))
       }
     })
-    dictionary.forget(gone)
+    dictionary.forget(unused)
   }
 }
 
-/** Finds the terms and values that some segment contains, one segment at a time. Newer terms count as used. */
+/**
+ * Finds the terms and values that any segment contains, one segment at a time. Terms that are added later count as
+ * used.
+ */
 class UsedTerms {
   readonly #used: Uint8Array
   readonly #marked = new Set<WriterSegment>()
@@ -103,7 +110,7 @@ class UsedTerms {
     const next = segments.find((segment) => !this.#marked.has(segment))
     if (next === undefined) return false
     this.#marked.add(next)
-    for (const numbers of held(next.image)) for (const number of numbers) this.#used[number] = 1
+    for (const numbers of numbersIn(next.data)) for (const number of numbers) this.#used[number] = 1
     return true
   }
 
@@ -114,10 +121,9 @@ class UsedTerms {
   }
 }
 
-const held = ({ term, documentAuthor, topics, tags, classifications }: SegmentData) => [
+/** The numbers of the dictionary that a segment contains: terms, and texts of catalog columns. */
+const numbersIn = ({ term, catalog }: SegmentData) => [
   term,
-  documentAuthor,
-  topics,
-  tags,
-  classifications,
+  ...textColumns.map((property) => catalog[property]!.values),
 ]
+const textColumns = catalogRows.filter(({ kind }) => kind !== 'integer').map(({ property }) => property)

@@ -39,7 +39,7 @@ export function reportHealth(parts: HealthParts): SegmentsHealth {
   }
   const vectors = new Map<number, number>()
   for (const segment of list) {
-    const bytes = bytesByPurpose(segment.image)
+    const bytes = bytesByPurpose(segment.data)
     memory.postings += bytes.postings
     memory.tokens += bytes.tokens
     memory.pairs += bytes.pairs
@@ -48,9 +48,9 @@ export function reportHealth(parts: HealthParts): SegmentsHealth {
     memory.deaths += segment.deletedAt.byteLength + segment.deletionOrder.byteLength
     memory.wordOrder += segment.order.byteLength
     for (const [profile, { column }] of segment.columns) {
-      memory.vectorBits += column.bits.byteLength
-      memory.vectorBytes += column.bytes.byteLength
-      memory.vectorMarks += column.raw.byteLength - column.bits.byteLength - column.bytes.byteLength
+      memory.vectorBits += column.binaryCodes.byteLength
+      memory.vectorBytes += column.int8Codes.byteLength
+      memory.vectorMarks += column.raw.byteLength - column.binaryCodes.byteLength - column.int8Codes.byteLength
       let present = 0
       for (let row = 0; row < column.layout.rows; row++) {
         if (column.present[row] === 1 && segment.deletedAt[column.chunkOf(row)]! > published.generation) present++
@@ -67,7 +67,7 @@ export function reportHealth(parts: HealthParts): SegmentsHealth {
     /** Freed, and kept for the next segment. */
     spare: published.arena.peakBytes - published.arena.usedBytes,
   }
-  const held = list.reduce((chunks, segment) => chunks + segment.image.chunks, 0)
+  const chunks = list.reduce((count, segment) => count + segment.data.chunks, 0)
   return {
     state: file === null ? 'needs_rebuild' : 'ready',
     reason: file === null ? parts.damage : '',
@@ -75,9 +75,9 @@ export function reportHealth(parts: HealthParts): SegmentsHealth {
     takesWrites: true,
     position: file?.state.position ?? 0,
     purgedThrough: file?.state.purgedThrough ?? 0,
-    documents: list.reduce((documents, segment) => documents + segment.aliveDocuments, 0),
+    documents: list.reduce((documents, segment) => documents + segment.liveDocuments, 0),
     chunks: published.chunks,
-    deletedChunks: held - published.chunks,
+    deletedChunks: chunks - published.chunks,
     terms: dictionary.size - 1,
     segments: list.length,
     merging: parts.merging,

@@ -1,18 +1,18 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { IndexBatch } from '../../../indexing/fed-index.ts'
 import type { MergedSegment } from '../format/merge-segments.ts'
-import type { SegmentPlace } from '../memory/segment.ts'
-import type { DoubtfulVectors, SharedBuffers } from '../memory/thread-messages.ts'
-import type { LoadOrder } from './load-together.ts'
+import type { SegmentLocation } from '../memory/segment.ts'
+import type { SharedBuffers, SuspectVectors } from '../memory/thread-messages.ts'
+import type { LoadTask } from './parallel-loader.ts'
 
 export interface WriterOptions {
   readonly path: string
   readonly analysis: string
   readonly shared: SharedBuffers
   /** Must call `IndexWriter.merged` when it is done, whether it succeeded or failed. */
-  readonly startMerge: (order: MergeOrder) => void
-  /** Starts a thread that helps to load the index. It may fail or be late: the writer does the rest itself. */
-  readonly startHelper: (order: LoadOrder) => void
+  readonly startMerge: (task: MergeTask) => void
+  /** Starts a thread that helps to load the index. It may fail or be late, because the writer does the rest itself. */
+  readonly startHelper: (task: LoadTask) => void
   readonly helpers: number
   /** From this many bytes of sealed segments in the file, helpers take part in loading. */
   readonly helpFromBytes: number
@@ -22,7 +22,7 @@ export interface WriterOptions {
   readonly mergeFanIn: number
   /** The size of each shared memory that is allocated. */
   readonly arenaBytes?: number
-  /** How long it waits for others that have the file locked. */
+  /** How long a write waits for others that have locked the file. */
   readonly lockWaitMs?: number
 }
 
@@ -33,20 +33,20 @@ export interface WriterThreadOptions extends Omit<WriterOptions, 'startMerge' | 
 
 export type WriterCall =
   | { readonly call: 'apply'; readonly batch: IndexBatch }
-  /** A reader subscribes to every change of the list, through `port`; answered when the whole list is sent. */
-  | { readonly call: 'admit'; readonly reader: number; readonly port: MessagePort }
+  /** Adds a reader, which receives every change of the list through `port`. Answered when the whole list is sent. */
+  | { readonly call: 'addReader'; readonly reader: number; readonly port: MessagePort }
   /** Vectors that a reader could not read. The answer is the damage that they show, empty for none. */
-  | { readonly call: 'doubt'; readonly vectors: DoubtfulVectors }
+  | { readonly call: 'checkVectors'; readonly vectors: SuspectVectors }
   | { readonly call: 'health' | 'checkpoint' | 'clear' | 'purge' }
 
-/** The order that a merge thread is started with, and its result. */
-export interface MergeOrder {
+/** The task that a merge thread is started with. */
+export interface MergeTask {
   readonly memories: readonly WebAssembly.Memory[]
-  readonly sources: readonly SegmentPlace[]
+  readonly sources: readonly SegmentLocation[]
   readonly generation: number
 }
 
-export interface MergeDone {
+export interface MergeResult {
   readonly merged: MergedSegment | null
   /** Why it failed; empty after a success. */
   readonly reason: string

@@ -10,7 +10,7 @@ import { until } from '../../../test/support/until.ts'
 import type { SearchIndex } from '../../indexing/fed-index.ts'
 import { openSegmentsIndex, type SegmentsIndexOptions } from './segments-index.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'dead-threads-'))
+const folder = mkdtempSync(join(tmpdir(), 'stopped-threads-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
 
 const searchThreads = () => threadsNamed('search thread')
@@ -36,10 +36,10 @@ async function found(index: SearchIndex, it: IndexUnderTest): Promise<string[]> 
   return ids(page.hits).toSorted()
 }
 
-test('one search thread of four ends: every search is answered all the same, and another takes its place', async () => {
+test('when one of four search threads stops, every search is still answered and the thread is replaced', async () => {
   await withIndex({ readers: 4 }, async (index, it, events) => {
     await it.apply(put('a', ['tide']), put('b', ['tide']))
-    assert.equal(searchThreads().length, 1, 'the others come when searches wait')
+    assert.equal(searchThreads().length, 1, 'the others start when searches wait')
     while (events.count('search-threads') < 4) {
       await Promise.all(Array.from({ length: 40 }, () => found(index, it)))
     }
@@ -53,7 +53,7 @@ test('one search thread of four ends: every search is answered all the same, and
   })
 })
 
-test('a search thread that comes later knows all segments and every change after it came', async () => {
+test('a search thread that starts later sees all segments and every later change', async () => {
   const layout = { readers: 1, sealChunks: 4, segmentChunks: 16, mergeFanIn: 2 }
   await withIndex(layout, async (index, it) => {
     const expected: string[] = []
@@ -82,39 +82,39 @@ test('a search thread that comes later knows all segments and every change after
   })
 })
 
-test('what a search thread had pinned when it died is freed', async () => {
+test('the memory that a search thread had pinned is freed after the thread stops', async () => {
   await withIndex({ readers: 1 }, async (index, it) => {
     const words = Array.from({ length: 100 }, (_, i) => `word${i}`).join(' ')
     const documents = Array.from({ length: 40 }, (_, i) => put(`d${i}`, Array(25).fill(`tide ${words}`)))
     await it.apply(...documents)
-    let cutShort = 0
-    for (let round = 1; cutShort < 3 && round < 100; round++) {
+    let interrupted = 0
+    for (let round = 1; interrupted < 3 && round < 100; round++) {
       await found(index, it)
       const search = index.keyword(it.request(words))
       // Ends the thread at a different point of the change in each round.
-      for (let turn = 0; turn < round % 10; turn++) await new Promise((resolve) => setImmediate(resolve))
+      for (let i = 0; i < round % 10; i++) await new Promise((resolve) => setImmediate(resolve))
       await searchThreads()[0]!.terminate()
       if ((await search).outcome !== 'unavailable') continue
-      cutShort++
-      // The old segments leave the list before the successor of the thread begins to search.
+      interrupted++
+      // The old segments leave the list before the replacement of the thread begins to search.
       await it.apply(...documents)
       await index.checkpoint()
-      // The successor may use the old list for a moment while it catches up; memory that the ended thread had pinned
-      // would never be freed.
+      // The replacement may use the old list for a moment while it catches up. Memory that stayed pinned by the stopped
+      // thread would never be freed.
       await until('its memory is freed', async () => {
         const { toBeFreed, tokens } = (await index.health()).parts
         return toBeFreed! < tokens! / 10
       })
     }
-    assert.equal(cutShort, 3)
+    assert.equal(interrupted, 3)
   })
 })
 
-test('while no search thread is left the index is not searchable, says so, and comes back', async () => {
+test('without a search thread the index reports that it is not searchable, and recovers', async () => {
   await withIndex({ readers: 1 }, async (index, it, events) => {
     await it.apply(put('a', ['tide']))
     const [thread] = searchThreads()
-    const ended = events.nextDeath('search-threads')
+    const ended = events.nextExit('search-threads')
     await thread!.terminate()
     await ended
     const health = await index.health()
@@ -126,11 +126,11 @@ test('while no search thread is left the index is not searchable, says so, and c
   })
 })
 
-test('the writer ends: the index says unavailable, is opened anew from its file, and takes batches again', async () => {
+test('when the writer stops, the index is unavailable until it is reopened from its file, and then takes batches again', async () => {
   await withIndex({ readers: 1 }, async (index, it, events) => {
     await it.apply(put('a', ['tide']))
     for (const documentId of ['b', 'c']) {
-      const ended = events.nextDeath('index-writer')
+      const ended = events.nextExit('index-writer')
       const inFlight = index.apply({ position: null, changes: [put('d', ['tide'])] })
       const settled = Promise.allSettled([inFlight])
       await threadsNamed('index writer')[0]!.terminate()
@@ -140,7 +140,7 @@ test('the writer ends: the index says unavailable, is opened anew from its file,
       assert.equal(page.outcome, 'unavailable')
       assert.deepEqual(await index.apply({ position: null, changes: [] }), {
         outcome: 'unavailable',
-        reason: 'the thread that keeps the index ended: the index is opened anew',
+        reason: 'the index thread stopped unexpectedly: the index is being reopened',
       })
       await assert.rejects(index.health(), { code: 'search_backend_unavailable' })
       await events.serving('index-writer', 1)

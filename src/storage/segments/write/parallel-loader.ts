@@ -3,33 +3,33 @@ import type { SegmentRow } from '../file/durable-file.ts'
 import type { ArenaParts } from '../memory/arena.ts'
 import { type DictionaryBuffers, TermDictionary } from '../memory/term-dictionary.ts'
 import { SealedLoader } from './load-sealed.ts'
-import { type PlacedSegment, SegmentRooms, shifted } from './segment-rooms.ts'
+import { type PlacedSegment, SegmentAllocator, shifted } from './segment-allocator.ts'
 
 /**
- * Loading means checksums and copies, so threads share it: the writer's thread, and helpers that only exist for it.
- * Each takes the next segment that no thread has taken, and loads it into its own memories, which the writer takes over
- * in the end.
+ * Loads the sealed segments with several threads: that of the writer, and helpers that only exist for loading. Each
+ * takes the next segment that no thread has taken, and loads it into its own memories. The writer takes over the
+ * memories of the helpers at the end.
  *
- * A helper is started before the terms are read, and begins when they are loaded. Its states are idle, ready, begun,
- * ended. Segments that it does not deliver, because it came too late, found damage or ended, are loaded by the writer,
- * which then meets the same fault.
+ * A helper is started before the terms are read, and begins when they are loaded. It is idle, then ready, running and
+ * ended; or it is cancelled before it runs. Segments that a helper does not deliver, because it started too late, found
+ * damage or ended, are loaded by the writer, which then finds the same damage.
  */
 const idle = 0
 const ready = 1
-const begun = 2
+const running = 2
 const ended = 3
-const unneeded = 4
+const cancelled = 4
 
-/** A segment takes a fraction of a second: a thread that holds one for this long has ended. */
+/** Loading a segment takes a fraction of a second, so a thread that takes this long has ended. */
 const silenceMaxMs = 60_000
 
-/** The data that a helper is started with. */
-export interface LoadOrder {
+/** The task that a helper is started with. */
+export interface LoadTask {
   readonly path: string
   readonly dictionary: DictionaryBuffers
   readonly classes: number
   readonly rows: readonly SegmentRow[]
-  /** One number: how many rows are taken. */
+  /** One number: the number of rows that are taken. */
   readonly taken: SharedArrayBuffer
   /** One number: the state of this helper. */
   readonly state: SharedArrayBuffer
@@ -44,21 +44,21 @@ interface LoadedPart {
 }
 
 /** Runs in the helper's thread. */
-export function helpToLoad({ path, dictionary: buffers, classes, rows, taken, state, port }: LoadOrder): void {
+export function runLoadHelper({ path, dictionary: buffers, classes, rows, taken, state, port }: LoadTask): void {
   const states = new Int32Array(state)
   Atomics.wait(states, 0, idle)
-  if (Atomics.compareExchange(states, 0, ready, begun) === ready) {
+  if (Atomics.compareExchange(states, 0, ready, running) === ready) {
     const dictionary = new TermDictionary(buffers)
-    const rooms = new SegmentRooms(dictionary)
+    const allocator = new SegmentAllocator(dictionary)
     const segments: [number, PlacedSegment][] = []
     const roles = new Uint8Array(dictionary.sharedSize)
     try {
-      using loader = new SealedLoader(path, rows, rooms, roles, classes)
+      using loader = new SealedLoader(path, rows, allocator, roles, classes)
       for (const number of untaken(rows, taken)) segments.push([number, loader.load(rows[number]!)])
     } catch {
-      // The writer will load that row, and report the fault.
+      // The writer will load that row, and report the damage.
     }
-    port.postMessage({ segments, arena: rooms.arena.parts, roles } satisfies LoadedPart)
+    port.postMessage({ segments, arena: allocator.arena.parts, roles } satisfies LoadedPart)
     Atomics.store(states, 0, ended)
     Atomics.notify(states, 0)
   }
@@ -81,38 +81,38 @@ interface Helper {
 }
 
 /** Runs in the writer's thread. */
-export class LoadingTogether implements Disposable {
-  readonly #order: Omit<LoadOrder, 'state' | 'port'>
+export class ParallelLoader implements Disposable {
+  readonly #task: Omit<LoadTask, 'state' | 'port'>
   readonly #helpers: Helper[] = []
 
-  constructor(order: Omit<LoadOrder, 'taken' | 'state' | 'port'>) {
-    this.#order = { ...order, taken: new SharedArrayBuffer(4) }
+  constructor(task: Omit<LoadTask, 'taken' | 'state' | 'port'>) {
+    this.#task = { ...task, taken: new SharedArrayBuffer(4) }
   }
 
-  addHelper(start: (order: LoadOrder) => void): void {
+  addHelper(start: (task: LoadTask) => void): void {
     const { port1, port2 } = new MessageChannel()
     const states = new Int32Array(new SharedArrayBuffer(4))
     this.#helpers.push({ states, port: port1 })
-    start({ ...this.#order, state: states.buffer, port: port2 })
+    start({ ...this.#task, state: states.buffer, port: port2 })
   }
 
   /**
-   * Loads all rows, in their order; the terms must be loaded. If it throws, the caller releases the memory of the rows
-   * it got.
+   * Loads all rows into `placed`, in their order. The terms must be loaded. If it throws, the caller releases the
+   * memory of the rows that were placed.
    */
-  load(dictionary: TermDictionary, rooms: SegmentRooms, placed: PlacedSegment[]): void {
-    const { path, rows, classes, taken } = this.#order
+  load(dictionary: TermDictionary, allocator: SegmentAllocator, placed: PlacedSegment[]): void {
+    const { path, rows, classes, taken } = this.#task
     const roles = new Uint8Array(dictionary.size)
     for (const { states } of this.#helpers) {
       Atomics.compareExchange(states, 0, idle, ready)
       Atomics.notify(states, 0)
     }
-    using loader = new SealedLoader(path, rows, rooms, roles, classes)
+    using loader = new SealedLoader(path, rows, allocator, roles, classes)
     for (const number of untaken(rows, taken)) placed[number] = loader.load(rows[number]!)
     for (const helper of this.#helpers) {
       const part = partOf(helper)
       if (part === null) continue
-      const shift = rooms.arena.join(part.arena)
+      const shift = allocator.arena.join(part.arena)
       for (const [number, segment] of part.segments) placed[number] = shifted(segment, shift)
       dictionary.addRoles(part.roles)
     }
@@ -120,21 +120,21 @@ export class LoadingTogether implements Disposable {
     dictionary.addRoles(roles)
   }
 
-  /** Helpers that have not begun are not needed any more; after a failure, the others take no more rows. */
+  /** Cancels the helpers that are not running. After a failure, the others take no more rows. */
   [Symbol.dispose](): void {
-    Atomics.store(new Int32Array(this.#order.taken), 0, this.#order.rows.length)
+    Atomics.store(new Int32Array(this.#task.taken), 0, this.#task.rows.length)
     for (const { states, port } of this.#helpers) {
-      for (const state of [idle, ready]) Atomics.compareExchange(states, 0, state, unneeded)
+      for (const state of [idle, ready]) Atomics.compareExchange(states, 0, state, cancelled)
       Atomics.notify(states, 0)
       port.close()
     }
   }
 }
 
-/** Waits for the work that a helper has begun. */
+/** Waits for a running helper. Returns null if the helper is not running, or delivers nothing. */
 function partOf({ states, port }: Helper): LoadedPart | null {
-  Atomics.compareExchange(states, 0, ready, unneeded)
-  if (Atomics.load(states, 0) === unneeded) return null
-  Atomics.wait(states, 0, begun, silenceMaxMs)
+  Atomics.compareExchange(states, 0, ready, cancelled)
+  if (Atomics.load(states, 0) === cancelled) return null
+  Atomics.wait(states, 0, running, silenceMaxMs)
   return receiveMessageOnPort(port)?.message ?? null
 }

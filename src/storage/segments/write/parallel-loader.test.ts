@@ -9,10 +9,10 @@ import { DurableFile, type SegmentRow } from '../file/durable-file.ts'
 import { bytesOf } from '../memory/arena.ts'
 import { TermDictionary } from '../memory/term-dictionary.ts'
 import { openSegmentsIndex } from '../segments-index.ts'
-import { helpToLoad, LoadingTogether, type LoadOrder } from './load-together.ts'
-import { type PlacedSegment, SegmentRooms } from './segment-rooms.ts'
+import { type LoadTask, ParallelLoader, runLoadHelper } from './parallel-loader.ts'
+import { type PlacedSegment, SegmentAllocator } from './segment-allocator.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'load-together-'))
+const folder = mkdtempSync(join(tmpdir(), 'parallel-loader-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
 
 const documents = Array.from({ length: 40 }, (_, i) => `doc-${i}`)
@@ -31,8 +31,8 @@ async function filled(name: string): Promise<string> {
   return path
 }
 
-/** The work of a start before segments are loaded. */
-function begin(path: string): { dictionary: TermDictionary; rows: SegmentRow[]; classes: number } {
+/** Reads what a start reads before it loads segments. */
+function readHead(path: string): { dictionary: TermDictionary; rows: SegmentRow[]; classes: number } {
   const file = new DurableFile(path, '')
   const dictionary = new TermDictionary()
   for (const { count, data } of file.readTerms()) dictionary.unpack(data, count)
@@ -42,28 +42,28 @@ function begin(path: string): { dictionary: TermDictionary; rows: SegmentRow[]; 
   return { dictionary, rows, classes }
 }
 
-/** Does all of its work before the writer begins its own. */
-function helpAtOnce(order: LoadOrder): void {
-  new Int32Array(order.state).fill(1)
-  helpToLoad(order)
+/** Does all of its work before the writer starts its own. */
+function helpAtOnce(task: LoadTask): void {
+  new Int32Array(task.state).fill(1)
+  runLoadHelper(task)
 }
 
-function load(path: string, startHelper?: (order: LoadOrder) => void) {
-  const { dictionary, rows, classes } = begin(path)
-  const rooms = new SegmentRooms(dictionary, 65_536)
-  rooms.arena.allocate(1)
+function load(path: string, startHelper?: (task: LoadTask) => void) {
+  const { dictionary, rows, classes } = readHead(path)
+  const allocator = new SegmentAllocator(dictionary, 65_536)
+  allocator.arena.allocate(1)
   const placed: PlacedSegment[] = []
-  using together = new LoadingTogether({ path, dictionary: dictionary.buffers, classes, rows })
-  if (startHelper !== undefined) together.addHelper(startHelper)
-  together.load(dictionary, rooms, placed)
-  const { memories } = rooms.arena
-  const segments = placed.map(({ image, order, columns }) =>
-    [image, order, ...columns.map(({ block }) => block)].map((block) => Buffer.from(bytesOf(memories, block))),
+  using loader = new ParallelLoader({ path, dictionary: dictionary.buffers, classes, rows })
+  if (startHelper !== undefined) loader.addHelper(startHelper)
+  loader.load(dictionary, allocator, placed)
+  const { memories } = allocator.arena
+  const segments = placed.map(({ data, order, columns }) =>
+    [data, order, ...columns.map(({ block }) => block)].map((block) => Buffer.from(bytesOf(memories, block))),
   )
-  return { rows, segments, roles: dictionary.shapes.roles.slice(0, dictionary.size), rooms, placed }
+  return { rows, segments, roles: dictionary.shapes.roles.slice(0, dictionary.size), allocator, placed }
 }
 
-test('what a helper has loaded is what the writer would have loaded, and its memory is given back like any other', async () => {
+test('a helper loads the same bytes as the writer would, and its memory is released like any other', async () => {
   const path = await filled('helped.db')
   const alone = load(path)
   const helped = load(path, helpAtOnce)
@@ -71,29 +71,29 @@ test('what a helper has loaded is what the writer would have loaded, and its mem
   assert.deepEqual(helped.segments, alone.segments)
   assert.deepEqual(helped.roles, alone.roles)
   assert.ok(helped.roles.some((role) => role > 0))
-  assert.ok(helped.placed.every(({ image }) => image.arena > 0))
-  for (const place of helped.placed) helped.rooms.release(place)
-  assert.equal(helped.rooms.arena.usedBytes, 64)
+  assert.ok(helped.placed.every(({ data }) => data.arena > 0))
+  for (const location of helped.placed) helped.allocator.release(location)
+  assert.equal(helped.allocator.arena.usedBytes, 64)
 })
 
-test('a helper that never comes is not waited for', async () => {
+test('the writer does not wait for a helper that never starts', async () => {
   const path = await filled('late.db')
-  const orders: LoadOrder[] = []
-  const { rows, segments } = load(path, (order) => orders.push(order))
+  const tasks: LoadTask[] = []
+  const { rows, segments } = load(path, (task) => tasks.push(task))
   assert.equal(segments.length, rows.length)
-  helpToLoad(orders[0]!)
+  runLoadHelper(tasks[0]!)
 })
 
-test('damage that a helper meets is met by the writer too', async () => {
+test('the writer also finds damage that a helper has found', async () => {
   const path = await filled('damaged.db')
-  const { rows } = begin(path)
+  const { rows } = readHead(path)
   const db = new DatabaseSync(path)
   db.prepare('update piece set crc = crc + 1 where id / 4096 = ?').run(rows[2]!.image.blob)
   db.close()
   assert.throws(() => load(path, helpAtOnce), /checksum of a piece/)
 })
 
-test('an index that several threads have loaded answers as before', async () => {
+test('an index that several threads have loaded gives the same results', async () => {
   const path = await filled('whole.db')
   const answers: string[][] = []
   for (const helpFromBytes of [Number.POSITIVE_INFINITY, 0, 0, 0]) {

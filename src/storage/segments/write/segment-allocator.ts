@@ -1,26 +1,28 @@
 import type { MergedColumn } from '../format/merge-segments.ts'
 import { openSegmentData } from '../format/segment-data.ts'
-import { columnLayout, fewWithVector, sparseLayout, VectorColumn } from '../format/vector-column.ts'
+import { columnLayout, sparseChunks, sparseLayout, VectorColumn } from '../format/vector-column.ts'
 import { Arena, type Block, bytesOf } from '../memory/arena.ts'
 import {
-  type ColumnPlace,
+  type ColumnLocation,
   deletionBytes,
   neverDeleted,
   openColumn,
   openSegment,
-  type SegmentPlace,
+  type SegmentLocation,
 } from '../memory/segment.ts'
 import type { TermDictionary } from '../memory/term-dictionary.ts'
 import { writeWordOrder } from '../memory/word-order.ts'
 
-/** The location of segment data, and beside it the deletions of its chunks: the kernel sees one arena at a time. */
-export type SegmentRoom = Pick<SegmentPlace, 'image' | 'deletedAt'>
+/**
+ * The location of segment data and of its deletions, which are beside it, because a kernel sees one arena at a time.
+ */
+export type SegmentAllocation = Pick<SegmentLocation, 'data' | 'deletedAt'>
 
-/** Complete, and not in the list yet. */
-export type PlacedSegment = Omit<SegmentPlace, 'id'>
+/** A complete segment in shared memory that is not in the list yet. */
+export type PlacedSegment = Omit<SegmentLocation, 'id'>
 
 /** Puts segments into shared memory. They are invisible until they are published. */
-export class SegmentRooms {
+export class SegmentAllocator {
   readonly arena: Arena
   readonly #dictionary: TermDictionary
 
@@ -29,70 +31,71 @@ export class SegmentRooms {
     this.#dictionary = dictionary
   }
 
-  reserve(dataBytes: number, chunks: number): SegmentRoom {
+  reserve(dataBytes: number, chunks: number): SegmentAllocation {
     const deletedAtOffset = Math.ceil(dataBytes / 64) * 64
     const deletedAtBytes = deletionBytes(chunks)
     const { arena, offset } = this.arena.allocate(deletedAtOffset + deletedAtBytes)
     return {
-      image: { arena, offset, bytes: dataBytes },
+      data: { arena, offset, bytes: dataBytes },
       deletedAt: { arena, offset: offset + deletedAtOffset, bytes: deletedAtBytes },
     }
   }
 
   /**
-   * Allocates the rest for segment data that is in its room already; if there is no memory, the room is released too.
+   * Allocates the rest of a segment whose data is in its allocation already. If there is no memory, that allocation is
+   * released too.
    */
-  complete(room: SegmentRoom, columns: Iterable<MergedColumn>, sealed: boolean): PlacedSegment {
+  complete(allocation: SegmentAllocation, columns: Iterable<MergedColumn>, sealed: boolean): PlacedSegment {
     const { memories } = this.arena
-    const columnPlaces: ColumnPlace[] = []
-    const { terms, chunks } = openSegmentData(bytesOf(memories, room.image))
+    const columnLocations: ColumnLocation[] = []
+    const { terms, chunks } = openSegmentData(bytesOf(memories, allocation.data))
     let order: Block | undefined
     try {
       order = this.arena.allocate(terms * Uint32Array.BYTES_PER_ELEMENT)
-      for (const column of columns) columnPlaces.push(this.#placeColumn(column, chunks, sealed))
+      for (const column of columns) columnLocations.push(this.#placeColumn(column, chunks, sealed))
     } catch (error) {
-      this.release({ ...room, ...(order && { order }), columns: columnPlaces })
+      this.release({ ...allocation, ...(order && { order }), columns: columnLocations })
       throw error
     }
-    const placed = { ...room, order, columns: columnPlaces, replaced: [] }
+    const placed = { ...allocation, order, columns: columnLocations, replaced: [] }
     const segment = openSegment(memories, { id: 0, ...placed })
     segment.deletedAt.fill(neverDeleted)
-    segment.deletedAt.fill(0, segment.image.chunks)
-    writeWordOrder(segment.image.term, this.#dictionary, segment.order)
+    segment.deletedAt.fill(0, segment.data.chunks)
+    writeWordOrder(segment.data.term, this.#dictionary, segment.order)
     return placed
   }
 
   /** Releases memory that was reserved and never published, or that no thread can be using any more. */
-  release({ image, deletedAt, order, columns = [], replaced = [] }: SegmentRoom & Partial<SegmentPlace>): void {
-    const whole = { arena: image.arena, offset: image.offset, bytes: deletedAt.offset + deletedAt.bytes - image.offset }
+  release({ data, deletedAt, order, columns = [], replaced = [] }: SegmentAllocation & Partial<SegmentLocation>): void {
+    const whole = { arena: data.arena, offset: data.offset, bytes: deletedAt.offset + deletedAt.bytes - data.offset }
     const others = [...(order ? [order] : []), ...columns.map((column) => column.block), ...replaced]
     for (const block of [whole, ...others]) this.arena.free(block)
   }
 
-  /** In a segment that is not sealed nearly every chunk may still get its vector. */
-  #placeColumn({ profile, dimensions, raw }: MergedColumn, chunks: number, sealed: boolean): ColumnPlace {
+  /** A column of an unsealed segment has a row for every chunk, because nearly every chunk may still get its vector. */
+  #placeColumn({ profile, dimensions, raw }: MergedColumn, chunks: number, sealed: boolean): ColumnLocation {
     const { memories } = this.arena
-    const few = sealed ? fewWithVector(raw, chunks) : null
-    if (few === null) {
+    const sparse = sealed ? sparseChunks(raw, chunks) : null
+    if (sparse === null) {
       const block = this.arena.allocate(columnLayout(chunks, dimensions).total)
       bytesOf(memories, block).set(raw)
       return { profile, dimensions, rows: null, block }
     }
-    const block = this.arena.allocate(sparseLayout(few.length, dimensions).total)
+    const block = this.arena.allocate(sparseLayout(sparse.length, dimensions).total)
     bytesOf(memories, block).fill(0)
-    const place = { profile, dimensions, rows: few.length, block }
-    const { column } = openColumn(memories, place, chunks)
-    column.chunks!.set(few)
+    const location = { profile, dimensions, rows: sparse.length, block }
+    const { column } = openColumn(memories, location, chunks)
+    column.chunks!.set(sparse)
     column.copyRows(new VectorColumn(columnLayout(chunks, dimensions), raw))
-    return place
+    return location
   }
 }
 
-/** The same in memories whose numbers are higher by `shift`. */
+/** The same segment in memories whose numbers are higher by `shift`. */
 export function shifted(placed: PlacedSegment, shift: number): PlacedSegment {
   const moved = (block: Block): Block => ({ ...block, arena: block.arena + shift })
   return {
-    image: moved(placed.image),
+    data: moved(placed.data),
     deletedAt: moved(placed.deletedAt),
     order: moved(placed.order),
     columns: placed.columns.map((column) => ({ ...column, block: moved(column.block) })),

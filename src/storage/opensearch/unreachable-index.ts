@@ -3,10 +3,10 @@ import { TidemarkError } from '../../platform/errors.ts'
 import type { Unavailable } from '../../search/search-index.ts'
 
 /**
- * Stands in for the index of a cluster that could not be reached when it was opened: it finds nothing, accepts nothing,
- * and reports why. The real index replaces it as soon as the cluster is back (`openNewer`).
+ * Represents an index whose cluster could not be reached when it was opened. Every call fails with the reason. The real
+ * index replaces it as soon as the cluster is reachable (`openNewer`).
  */
-export class AbsentIndex implements SearchIndex {
+export class UnreachableIndex implements SearchIndex {
   readonly isSound = true
   readonly #reason: string
 

@@ -16,16 +16,18 @@ function faultsOf(tree: Record<string, string>): { status: number | null; faults
       writeFileSync(join(root, file), text)
     }
     const { status, stderr } = spawnSync(process.execPath, [script, root], { encoding: 'utf8' })
-    const faults = stderr.split('\n').filter((line) => line !== '' && !line.endsWith('has a floor, and is not there'))
+    const faults = stderr
+      .split('\n')
+      .filter((line) => line !== '' && !line.endsWith('is in a layer, but does not exist'))
     return { status, faults }
   } finally {
     rmSync(root, { recursive: true })
   }
 }
 
-const upward = 'a place knows itself and the floors below it'
+const upward = 'a folder may import only itself and the layers below it'
 
-test('imports downward and within a place are no fault', () => {
+test('imports downward and within a folder are no fault', () => {
   const { faults } = faultsOf({
     'src/platform/errors.ts': '',
     'src/http/route.ts': "import { a } from '../platform/errors.ts'",
@@ -44,7 +46,7 @@ for (const [how, text] of [
   ['handed on', "export { Searcher } from '../search/searcher.ts'"],
   ['awaited', "const { Searcher } = await import('../search/searcher.ts')"],
   ['awaited, over two lines', "const { Searcher } = await import(\n  '../search/searcher.ts'\n)"],
-  ['in the place of a type', "let one: import('../search/searcher.ts').Searcher"],
+  ['as a type', "let one: import('../search/searcher.ts').Searcher"],
   ['of what a thread runs', "new Worker(new URL('../search/searcher.ts', import.meta.url))"],
 ] as const) {
   test(`an import upward is a fault: ${how}`, () => {
@@ -54,7 +56,7 @@ for (const [how, text] of [
   })
 }
 
-test('nothing but the command line and main knows what composes the instance', () => {
+test('only the command line and main may import compose/', () => {
   const { faults } = faultsOf({
     'src/compose/compose.ts': '',
     'src/compose/search.ts': "import './store.ts'",
@@ -71,7 +73,7 @@ test('nothing but the command line and main knows what composes the instance', (
   ])
 })
 
-test('the web is known to http, routes, and what composes and starts the instance', () => {
+test('only http/, compose/, cli/ and routes may import the web framework', () => {
   const { faults } = faultsOf({
     'src/http/server.ts': "import 'fastify'",
     'src/live/routes.ts': "import '../http/server.ts'",
@@ -81,7 +83,7 @@ test('the web is known to http, routes, and what composes and starts the instanc
     'src/storage/routes.ts': "import 'fastify'",
     'src/platform/incidents.ts': "import 'pino'",
   })
-  const says = 'the web is known to http/, to the routes of slices, and to what composes and starts the instance'
+  const says = 'only http/, compose/, cli/ and the routes of a slice may import the web framework or http/'
   assert.deepEqual(faults.sort(), [
     `src/live/states.ts imports src/http/server.ts: ${says}`,
     `src/platform/incidents.ts imports pino: ${says}`,
@@ -90,33 +92,32 @@ test('the web is known to http, routes, and what composes and starts the instanc
   ])
 })
 
-test('which technology is used is chosen in storage/: what composes and the commands know no folder of one', () => {
+test('storage/ chooses the technology: compose/ and cli/ may not import the folder of one', () => {
   const { faults } = faultsOf({
     'src/compose/compose.ts': "import '../storage/backends.ts'\nimport '../storage/sqlite/open.ts'",
     'src/cli/copy.ts': "import '../storage/sqlite/open.ts'",
     'src/storage/backends.ts': "import './sqlite/open.ts'",
     'src/storage/sqlite/open.ts': '',
   })
-  const says = 'what composes the instance and the command line know adapters as storage/ chooses them; others do not'
+  const says = 'only compose/ and cli/ may import storage/, and only its top-level files, which choose the adapters'
   assert.deepEqual(faults.sort(), [
     `src/cli/copy.ts imports src/storage/sqlite/open.ts: ${says}`,
     `src/compose/compose.ts imports src/storage/sqlite/open.ts: ${says}`,
   ])
 })
 
-test('places of one floor do not know each other, and a new place needs a floor', () => {
+test('folders of one layer may not import each other, and a new folder needs a layer', () => {
   const { faults } = faultsOf({
     'src/worker/live.ts': "import '../storage/files.ts'",
     'src/storage/files.ts': '',
     'src/novelty/thing.ts': '',
   })
   assert.ok(faults.includes(`src/worker/live.ts imports src/storage/files.ts: ${upward}`), faults.join('\n'))
-  assert.ok(faults.includes('novelty has no floor'), faults.join('\n'))
+  assert.ok(faults.includes('novelty is in no layer'), faults.join('\n'))
 })
 
-test('an algorithm knows what it is given, and nothing of store or web', () => {
-  const says =
-    'an algorithm of analysis knows what it is given: of the project only algorithms, text analysis and the platform'
+test('an algorithm may not import a store or the web framework', () => {
+  const says = 'an analysis algorithm may import only algorithms, their ports, text/ and platform/'
   const one = 'src/analysis/algorithms/clustering/clustering.ts'
   const imports = [
     '../knn-graph/exact.ts',
@@ -145,7 +146,7 @@ test('an algorithm knows what it is given, and nothing of store or web', () => {
   )
 })
 
-test('what cannot be read off, is not there, goes in circles or reads the environment is a fault', () => {
+test('a computed import, a missing file, an import cycle and a read of the environment are faults', () => {
   const { faults } = faultsOf({
     'src/text/a.ts': "import './b.ts'",
     'src/text/b.ts': "import './a.ts'",
@@ -154,20 +155,19 @@ test('what cannot be read off, is not there, goes in circles or reads the enviro
     'src/fair-queue/setting.ts': 'process.env.HOME',
   })
   assert.deepEqual(faults.sort(), [
-    'a cycle: src/text/a.ts -> src/text/b.ts -> src/text/a.ts',
-    'src/fair-queue/gone.ts imports src/fair-queue/thread.ts, which is not there',
-    'src/fair-queue/hidden.ts imports what cannot be read off: name it in quotes',
-    'src/fair-queue/setting.ts reads a variable of the environment: what is set comes through config.ts or the context',
+    'import cycle: src/text/a.ts -> src/text/b.ts -> src/text/a.ts',
+    'src/fair-queue/gone.ts imports src/fair-queue/thread.ts, which does not exist',
+    'src/fair-queue/hidden.ts imports a file whose name is not a literal: write the name in quotes',
+    'src/fair-queue/setting.ts reads an environment variable: get settings from config.ts or the context',
   ])
 })
 
-test('a tree of nothing does not pass', () => {
+test('an empty tree does not pass', () => {
   assert.equal(faultsOf({}).status, 1)
 })
 
-test('OpenTelemetry is known to its folder alone, and that is loaded only where traces are wanted', () => {
-  const says =
-    'OpenTelemetry is known to tracing/ alone, which what composes the instance loads where traces are wanted'
+test('only tracing/ may import OpenTelemetry, and tracing/ is loaded only by a dynamic import', () => {
+  const says = 'only tracing/ may import OpenTelemetry, and others may load tracing/ only by a dynamic import'
   const { faults } = faultsOf({
     'src/tracing/open.ts': "import { trace } from '@opentelemetry/api'\nimport './spans.ts'",
     'src/tracing/spans.ts': '',

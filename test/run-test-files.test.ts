@@ -24,16 +24,16 @@ function filesOf(texts: Readonly<Record<string, string>>): string[] {
 function said(args: readonly string[], names: readonly string[], limitMs = 600_000) {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('NODE_TEST'))
   const env = { ...Object.fromEntries(inherited), TEST_FILE_LIMIT_MS: String(limitMs), TEST_DATABASE_URL: undefined }
-  return new Promise<{ code: unknown; stdout: string; troubles: (string | undefined)[] }>((resolve) => {
+  return new Promise<{ code: unknown; stdout: string; failures: (string | undefined)[] }>((resolve) => {
     execFile(process.execPath, args, { env }, (error, stdout) => {
       const troubleOf = (name: string) => new RegExp(`^FAILED: .*/${name}\\.test\\.ts .*: (.*)$`, 'm').exec(stdout)?.[1]
-      resolve({ code: error?.code, stdout, troubles: names.map(troubleOf) })
+      resolve({ code: error?.code, stdout, failures: names.map(troubleOf) })
     })
   })
 }
 
 test('a file that does not end is killed and named, also where its tests have ended', async () => {
-  const { code, troubles } = await runOf(
+  const { code, failures } = await runOf(
     {
       kept: "test('done', () => {})\nsetInterval(() => {}, 1000)",
       // By a process that it started, and that has its output.
@@ -44,33 +44,33 @@ test('a file that does not end is killed and named, also where its tests have en
     2000,
   )
   assert.equal(code, 1)
-  assert.deepEqual(troubles, new Array(2).fill('it had not ended after 2 s, and was killed'))
+  assert.deepEqual(failures, new Array(2).fill('killed, because it did not finish within 2 s'))
 })
 
 test('a file that fails, or has no test in it, is named, and the others are run', async () => {
-  const { code, stdout, troubles } = await runOf({
+  const { code, stdout, failures } = await runOf({
     broken: "test('not so', () => { throw new Error('as expected') })",
     empty: '',
     good: "test('good', () => {})",
   })
   assert.equal(code, 1)
-  assert.deepEqual(troubles, ['tests failed', 'there is no test in it', undefined])
+  assert.deepEqual(failures, ['tests failed', 'it has no tests', undefined])
   assert.match(stdout, /^ +✔ good/m)
   assert.match(stdout, /as expected/)
   assert.match(stdout, /^2 tests in 3 files: 1 passed/m)
 })
 
 test('an error that nobody catches fails the file at once, whatever its tests wait for', async () => {
-  const { code, stdout, troubles } = await runOf({
+  const { code, stdout, failures } = await runOf({
     thrown:
       "test('waits', async () => { setImmediate(() => { throw new Error('uncaught') }); await new Promise(() => setInterval(() => {}, 1000)) })",
     rejected:
       "test('waits', async () => { Promise.reject(new Error('unhandled')); await new Promise(() => setInterval(() => {}, 1000)) })",
   })
   assert.equal(code, 1)
-  assert.deepEqual(troubles, new Array(2).fill('it did not come to its end'))
+  assert.deepEqual(failures, new Array(2).fill('it did not finish'))
   for (const word of ['uncaught', 'unhandled'])
-    assert.match(stdout, new RegExp(`Nobody caught this.* Error: ${word}\n +at .*.test.ts`))
+    assert.match(stdout, new RegExp(`Uncaught error, so no further test is run.* Error: ${word}\n +at .*.test.ts`))
 })
 
 test('of files in one process each begins when the one before has ended, and one that ends the process is named', async () => {
@@ -86,12 +86,12 @@ test('of files in one process each begins when the one before has ended, and one
   const script = `import { runTestFiles } from ${JSON.stringify(runner)}
     const { passed } = await runTestFiles([{ files: ${JSON.stringify(files)}, store: 'sqlite' }], 1, '')
     process.exitCode = passed ? 0 : 1`
-  const { code, stdout, troubles } = await said(
+  const { code, stdout, failures } = await said(
     ['--input-type=module', '--eval', script],
     ['first', 'second', 'leaving', 'never'],
   )
   assert.equal(code, 1)
-  const unended = 'it did not come to its end'
-  assert.deepEqual(troubles.slice(2), [unended, unended])
+  const unended = 'it did not finish'
+  assert.deepEqual(failures.slice(2), [unended, unended])
   assert.match(stdout, /first begins\n(.*\n)*first ends\n(.*\n)*second is read/)
 })

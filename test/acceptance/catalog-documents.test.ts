@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
+import { fieldPermissions, namesOpenTo, sampleValues } from '../support/document-fields.ts'
 import { documentsOf, type Result, send, sendOne } from './content.ts'
 import { sharedServer, type TestServer } from './harness.ts'
 
@@ -15,12 +16,6 @@ describe('document reads', () => {
   let one: Result
   let german: Result
 
-  const permissions = ['title', 'body', 'author', 'metadata', 'facts', 'metrics']
-  const always = [
-    ...['id', 'dataset_id', 'source_platform', 'external_id', 'url', 'content_type', 'language', 'region', 'status'],
-    ...['current_version_id', 'published_at', 'created_at', 'observed_at'],
-  ]
-
   before(async () => {
     server = await sharedServer()
     await server.makeDataset(news)
@@ -31,15 +26,11 @@ describe('document reads', () => {
       server,
       collector,
       documentOf('one', {
-        url: 'https://example.com/one',
-        thumbnail_url: 'https://example.com/one.png',
-        content_type: 'article',
+        ...sampleValues('name'),
         language: 'en',
         region: 'GB',
         published_at: '2026-03-01T00:00:00Z',
         author: { external_author_id: 'u1', nickname: 'Nick', extra: { nickname: 'Not this', city: 'Hull', age: 9 } },
-        topics: ['sea'],
-        tags: ['tide'],
         score: 5,
         metrics: { likes: 3 },
         facts: [{ kind: 'category', metadata: { label_code: 'nature' } }],
@@ -63,14 +54,12 @@ describe('document reads', () => {
     assert.match(snapshot.snapshot_id, /^snp_/)
     assert.deepEqual(snapshot, { ...snapshot, observed_at, score: 5, metrics: { likes: 3 } })
     assert.deepEqual(rest, {
+      ...sampleValues('name'),
       id: one.document_id,
       dataset_id: news,
       source_platform: 'rss',
       external_id: 'one',
-      url: 'https://example.com/one',
-      thumbnail_url: 'https://example.com/one.png',
       title: 'Title of one',
-      content_type: 'article',
       language: 'en',
       region: 'GB',
       status: 'active',
@@ -88,8 +77,6 @@ describe('document reads', () => {
         city: 'Hull',
         age: 9,
       },
-      topics: ['sea'],
-      tags: ['tide'],
       classifications: ['nature'],
       score: 5,
       version_count: 1,
@@ -97,18 +84,10 @@ describe('document reads', () => {
   })
 
   test('each field permission opens its fields and nothing else', async () => {
-    const opened: Record<string, string[]> = {
-      title: ['title'],
-      body: [],
-      author: ['author'],
-      metadata: ['thumbnail_url', 'author', 'topics', 'tags'],
-      facts: ['classifications'],
-      metrics: ['score'],
-    }
-    for (const permission of permissions) {
+    for (const permission of fieldPermissions) {
       const key = await keyFor([{ datasets: [news], fields: [permission] }])
       const { body: document } = await get(key, one.document_id)
-      const expected = [...always, 'version_count', 'snapshot', ...opened[permission]!].sort()
+      const expected = [...namesOpenTo(permission), 'version_count', 'snapshot'].sort()
       assert.deepEqual(Object.keys(document).sort(), expected, permission)
       assert.equal(document.snapshot !== null, permission === 'metrics')
 
@@ -126,7 +105,7 @@ describe('document reads', () => {
       const { body: versions } = await get(key, one.document_id, '/versions')
       assert.equal('title' in versions.versions[0], permission === 'title')
       const { body: got } = await batch(key, [one.document_id])
-      assert.deepEqual(Object.keys(got.documents[0]).sort(), [...always, 'content', ...opened[permission]!].sort())
+      assert.deepEqual(Object.keys(got.documents[0]).sort(), [...namesOpenTo(permission), 'content'].sort())
       assert.deepEqual(
         got.documents[0].content,
         permission === 'body' ? { version_id: one.version_id, body: 'Body of one' } : null,
@@ -138,7 +117,7 @@ describe('document reads', () => {
     const key = await keyFor([
       { datasets: [news], languages: ['en'], fields: ['title'] },
       { datasets: [news], platforms: ['rss'], fields: ['metrics'] },
-      { datasets: [hiddenDataset], fields: permissions },
+      { datasets: [hiddenDataset], fields: fieldPermissions },
     ])
     const english = (await get(key, one.document_id)).body
     assert.equal(english.title, 'Title of one')

@@ -206,7 +206,7 @@ suite('an instance that moves from the embedded store to PostgreSQL', () => {
     })
     assert.deepEqual(new Set(world.search.embedding.texts.slice(textsBefore)), new Set([...queries, body]))
     assert.ok(!server.logs.some(({ msg }) => /built anew/.test(String(msg))), 'the index was taken over')
-    assert.match((await copy(server.dataDir, url)).stderr, /has this instance already, complete/)
+    assert.match((await copy(server.dataDir, url)).stderr, /already has a complete copy of this instance/)
     await server.stop()
   })
 
@@ -328,8 +328,8 @@ suite('an instance that moves from the embedded store to PostgreSQL', () => {
       const other = await startServer({ env: { TIDEMARK_DATABASE_URL: used.url } })
       await inDatabase(begun.url, "create table unfinished_copy as select 'aud_another' as instance")
       for (const [url, reason] of [
-        [used.url, /^tidemark: the database \S+ has another instance: use an empty one\n$/],
-        [begun.url, /^tidemark: the database \S+ has an unfinished copy of another instance: use an empty one\n$/],
+        [used.url, /^tidemark: the database \S+ has another instance: use an empty database\n$/],
+        [begun.url, /^tidemark: the database \S+ has an unfinished copy of another instance: use an empty database\n$/],
       ] as const) {
         const { code, stderr } = await copy(server.dataDir, url)
         assert.equal(code, 1)

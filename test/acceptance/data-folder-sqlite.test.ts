@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { unprivileged } from '../../scripts/throwaway-server.ts'
-import { leftOutWithoutMount, MemoryDisk } from '../support/memory-disk.ts'
+import { MemoryDisk, skippedWithoutMount } from '../support/memory-disk.ts'
 import { until } from '../support/until.ts'
 import { documentOf, send } from './content.ts'
 import { freshFolder, startServer, tidemark } from './harness.ts'
@@ -111,7 +111,7 @@ test('a store that belongs to another user is not taken for none: it is said who
   try {
     const commands = [...using, ['reindex'], ['copy', '--to', 'postgres://127.0.0.1:9/x']]
     for (const text of await saidOf(dataDir, commands, other ?? undefined)) {
-      assert.match(text, /run this as the user that it belongs to|check that this user can read and write the files/)
+      assert.match(text, /run this as the user that owns it|check that this user can read and write the files/)
       assert.doesNotMatch(text, /there is no (instance|store)|no store yet|restore/)
     }
   } finally {
@@ -178,7 +178,7 @@ test('a database that another program holds is waited for, not restored', async 
 
 test('a store on a disk that is mounted read-only is intact, and nobody is told to restore', async (t) => {
   const disk = MemoryDisk.mount(64)
-  if (disk === null) return t.skip(leftOutWithoutMount)
+  if (disk === null) return t.skip(skippedWithoutMount)
   t.after(() => disk.remove())
   const dataDir = join(disk.folder, 'data')
   assert.equal((await tidemark(['migrate'], { dataDir })).code, 0)
@@ -263,7 +263,7 @@ test('a folder of artifacts that cannot be written is named by readiness and doc
 
 test('artifacts on a disk that is mounted read-only cannot be kept, and it is said to whom to give the folder', async (t) => {
   const disk = MemoryDisk.mount(1)
-  if (disk === null) return t.skip(leftOutWithoutMount)
+  if (disk === null) return t.skip(skippedWithoutMount)
   t.after(() => disk.remove())
   disk.makeReadOnly()
   const env = { TIDEMARK_ARTIFACTS_URL: `file://${join(disk.folder, 'artifacts')}` }

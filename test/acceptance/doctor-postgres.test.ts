@@ -41,8 +41,8 @@ suite('doctor on PostgreSQL', () => {
     await expected([
       ['ok', /^PostgreSQL \d+/],
       ['ok', /^encoding UTF8$/],
-      ['ok', /^a process opens up to 12 connections; the server has \d+ for its clients, \d+ of them used now$/],
-      ['ok', /^\d\d tables with \d\d indexes besides their keys, as this version makes them$/],
+      ['ok', /^a process opens up to 12 connections; the server has \d+ for its clients, \d+ of them in use$/],
+      ['ok', /^\d\d tables with \d\d indexes besides their keys, as this version creates them$/],
       ['ok', /^autovacuum is on$/],
       ['ok', /^datasets: 1$/],
     ])

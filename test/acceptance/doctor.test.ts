@@ -53,7 +53,7 @@ suite('doctor: every part is looked at, whatever is wrong with the others', () =
   }
 
   test('an embedding endpoint that answers, and one that does not', async () => {
-    assert.match(await examined(embedding.env), /ok +the embedding endpoint answers, with vectors of 64 numbers/)
+    assert.match(await examined(embedding.env), /ok +the embedding endpoint answers, with vectors of 64 dimensions/)
     embedding.behaviour = 'garbage'
     assert.match(
       await examined(embedding.env),
@@ -63,7 +63,7 @@ suite('doctor: every part is looked at, whatever is wrong with the others', () =
   })
 
   test('a backup that was never made, made, and failed since', async () => {
-    assert.match(await examined(), /note +no backup was ever made\n +do: tidemark backup/)
+    assert.match(await examined(), /note +no backup was ever made\n +do: make backups daily: tidemark backup/)
     const record = async (...how: string[]) => {
       const { code, stderr } = await server.tidemark(['backup', 'record', ...how])
       assert.equal(code, 0, stderr)
@@ -104,9 +104,9 @@ suite('doctor: every part is looked at, whatever is wrong with the others', () =
       '/_cat/nodes': { body: [...(wellSaid['/_cat/nodes'] as object[]), { name: 'two', version: '3.5.0' }] },
     }
     const told = await examined({ TIDEMARK_SEARCH_URL: clusterUrl })
-    assert.match(told, /FAIL +the search cluster does not tell its settings, or .*: OpenSearch .* answered 403/)
+    assert.match(told, /FAIL +the search cluster did not report its settings, or .*: OpenSearch .* answered 403/)
     assert.match(told, /note +the nodes of the search cluster have different versions/)
-    assert.match(told, /FAIL +node two of the search cluster lacks opensearch-knn/)
+    assert.match(told, /FAIL +node two of the search cluster does not have opensearch-knn/)
     assert.match(told, /ok +datasets: 1$/m)
     assert.match(told, /ok +no search index yet/)
   })

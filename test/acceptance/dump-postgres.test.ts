@@ -110,9 +110,9 @@ for (const whileServed of [false, true]) {
 
     await until('the loss is said', async () => {
       const { body } = await server.call('GET', '/readyz')
-      return /of an earlier time than before: its last event was/.test(body.checks.store.detail)
+      return /to have gone back in time: its last event was/.test(body.checks.store.detail)
     })
-    assert.equal(server.logs.filter(({ msg }) => /put back to an earlier time/.test(String(msg))).length, 1)
+    assert.equal(server.logs.filter(({ msg }) => /rolled back to an earlier state/.test(String(msg))).length, 1)
     await send(server, collector, many('new', 25))
     const page = await feedPage(server, key, { cursor: early, limit: 200 })
     assert.equal(page.items.length, 25)
@@ -235,7 +235,7 @@ test('a person who was erased after the dump stays erased, is refused, and is to
     'key.revoke',
     'key.revoke',
   ])
-  const [told] = worker.logs.filter((line) => /of an earlier time than the record/.test(String(line.msg)))
+  const [told] = worker.logs.filter((line) => /the store is older than the record/.test(String(line.msg)))
   assert.deepEqual([told!.erasures, told!.documents, told!.keys], [1, 250, 5])
   await Promise.all([api.stop(), worker.stop()])
   await Promise.all([from.remove(), to.remove()])

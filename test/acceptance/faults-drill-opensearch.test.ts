@@ -68,7 +68,7 @@ suite('processes on PostgreSQL that search one cluster, while things break', { s
     ways[0]!.cut()
     await checker.goOn(4)
     await checker.findsAgain()
-    ways[0]!.mend()
+    ways[0]!.repair()
 
     const killed = await feeder()
     await killed.kill9()
@@ -81,7 +81,7 @@ suite('processes on PostgreSQL that search one cluster, while things break', { s
     await checker.goOn(4)
     const blocked = await servers[0]!.call('GET', '/readyz')
     assert.equal(blocked.status, 503, blocked.text)
-    assert.match(blocked.body.checks.index.detail, /the cluster takes no writes into the search index/)
+    assert.match(blocked.body.checks.index.detail, /the cluster refuses writes to the search index/)
     await block(null)
     await checker.findsAgain()
 
@@ -91,7 +91,7 @@ suite('processes on PostgreSQL that search one cluster, while things break', { s
 
     for (const way of ways) way.cut()
     await checker.goOn(4)
-    for (const way of ways) way.mend()
+    for (const way of ways) way.repair()
     await checker.findsAgain()
     assertNoFault(await checker.finish())
   })

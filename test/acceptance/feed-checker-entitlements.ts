@@ -1,3 +1,4 @@
+import { openedBy, fieldPermissions as permissions } from '../support/document-fields.ts'
 import type { FeedEvent, Sent } from './content.ts'
 import { isStill } from './feed-checker-verify.ts'
 
@@ -17,7 +18,6 @@ interface Entry {
 }
 
 const datasets = ['even', 'odd']
-const permissions = ['title', 'body', 'author', 'metadata', 'facts', 'metrics']
 const without = (left: string) => permissions.filter((one) => one !== left)
 
 /** Values of documents, chosen so that each application can read some. */
@@ -113,17 +113,6 @@ export function faultsOf(
 
 const isErasure = ({ event_type }: FeedEvent): boolean => event_type === 'document.erased'
 
-const opens: Readonly<Record<string, readonly string[]>> = {
-  title: ['title'],
-  body: ['body'],
-  author: ['author', 'metadata'],
-  topics: ['metadata'],
-  tags: ['metadata'],
-  facts: ['facts'],
-  classifications: ['facts'],
-  score: ['metrics'],
-}
-
 /** A new document is active unless it says otherwise. */
 export const changedIn = (before: Sent | null, after: Sent): string[] =>
   Object.keys(after).filter((name) => {
@@ -141,8 +130,8 @@ function toldOf(entries: readonly Entry[], before: Sent | null, after: Sent): [t
     return isLeaving ? [['document.updated', moved]] : []
   }
   const isOpen = (name: string) =>
-    opens[name] === undefined ||
-    open.some(({ fields = permissions }) => opens[name]!.some((one) => fields.includes(one)))
+    openedBy[name] === undefined ||
+    open.some(({ fields = permissions }: Entry) => openedBy[name]!.some((one) => fields.includes(one)))
   const named = changed
     .filter((name) => !['external_id', 'dataset_id', 'source_platform', 'quality'].includes(name))
     .concat('observed_at')

@@ -6,7 +6,7 @@ import { after, before, suite, test } from 'node:test'
 import pg from 'pg'
 import { type ThrowawayPostgres, throwawayPostgres } from '../../scripts/throwaway-postgres.ts'
 import { inDatabase } from '../support/in-database.ts'
-import { leftOutWithoutMount, MemoryDisk } from '../support/memory-disk.ts'
+import { MemoryDisk, skippedWithoutMount } from '../support/memory-disk.ts'
 import { until } from '../support/until.ts'
 import { documentOf } from './content.ts'
 import { expectError } from './expect-error.ts'
@@ -19,7 +19,7 @@ const disk = MemoryDisk.mount(48)
  * were full. No other test uses this server: no checkpoint succeeds while a tablespace is full, and dropping a database
  * waits for a checkpoint.
  */
-suite('a full disk of the database', { skip: disk === null && leftOutWithoutMount }, () => {
+suite('a full disk of the database', { skip: disk === null && skippedWithoutMount }, () => {
   let postgres: ThrowawayPostgres
   let databaseUrl: string
   let server: TestServer

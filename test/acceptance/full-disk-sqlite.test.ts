@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { assertFires, noPromtool } from '../support/alerts.ts'
-import { leftOutWithoutMount, MemoryDisk } from '../support/memory-disk.ts'
+import { MemoryDisk, skippedWithoutMount } from '../support/memory-disk.ts'
 import { readScrape, type Scrape } from '../support/scrape.ts'
 import { until } from '../support/until.ts'
 import { documentOf, OpenRequest, sendLines } from './content.ts'
@@ -13,7 +13,7 @@ import { type Answer, freshFolder, noVectors, startServer, type TestServer, tide
 
 const disk = MemoryDisk.mount(64)
 
-suite('a full disk', { skip: disk === null && leftOutWithoutMount }, () => {
+suite('a full disk', { skip: disk === null && skippedWithoutMount }, () => {
   const dataDir = join(disk?.folder ?? '', 'data')
   let server: TestServer
   let collector: string

@@ -9,7 +9,7 @@ import { freshFolder, startServer, type TestServer, tidemark } from './harness.t
 
 const documents = (name: string, count: number) => Array.from({ length: count }, (_, i) => documentOf(`${name}-${i}`))
 
-/** A store that is put back to an earlier time uses positions again that its readers have passed. */
+/** A store that is rolled back to an earlier state uses positions again that its readers have passed. */
 suite('a store that went back in time', () => {
   let server: TestServer
   let collector: string
@@ -67,7 +67,7 @@ suite('a store that went back in time', () => {
     for (const cursor of [late, inTheMiddle, latest]) {
       const answer = await feedAnswer(server, reader, { cursor, limit: 200 })
       assert.deepEqual([answer.status, answer.body.code], [410, 'cursor_expired'], answer.text)
-      assert.match(answer.body.message, /put back to an earlier time.*GET \/v1\/export/)
+      assert.match(answer.body.message, /rolled back to an earlier state.*GET \/v1\/export/)
     }
     const types = 'document.created,document.version.created,document.metrics.updated,document.updated,document.erased'
     const handedOver = await feedAnswer(server, reader, { cursor: start.changes_cursor, event_type: types })
@@ -82,7 +82,7 @@ suite('a store that went back in time', () => {
     assert.equal(all.filter((one) => one.startsWith('new-')).length, 25)
     const verified = await mirror('--verify')
     assert.equal(verified.code, 0, verified.stderr)
-    assert.match(verified.stderr, /starting over: the service was put back to an earlier time/)
+    assert.match(verified.stderr, /starting over: the service was rolled back to an earlier state/)
     assert.match(verified.stdout, /^equal: 35 documents$/m)
   })
 
@@ -100,12 +100,12 @@ suite('a store that went back in time', () => {
   }
 
   const lostTimeIsSaid = async (): Promise<void> => {
-    assert.match(await storeDetail(), /the store was found to be of an earlier time than before/)
-    const said = server.logs.filter(({ msg }) => /put back to an earlier time/.test(String(msg)))
+    assert.match(await storeDetail(), /the store was found to have gone back in time/)
+    const said = server.logs.filter(({ msg }) => /rolled back to an earlier state/.test(String(msg)))
     assert.equal(said.length, 1, server.stderr)
     const { stdout, code } = await server.tidemark(['doctor'])
     assert.equal(code, 0, stdout)
-    assert.match(stdout, /note {2}.*the store was found to be of an earlier time/)
+    assert.match(stdout, /note {2}.*the store was found to have gone back in time/)
   }
 
   test('the file of the store alone is put back: it is noticed and said, no position is given out twice', async () => {
@@ -120,10 +120,7 @@ suite('a store that went back in time', () => {
     cpSync(copy, store)
     const before = await server.tidemark(['doctor'])
     assert.equal(before.code, 1, before.stdout)
-    assert.match(
-      before.stdout,
-      /FAIL {2}the store is of an earlier time than when it was last served: its last event was/,
-    )
+    assert.match(before.stdout, /FAIL {2}the store has gone back in time since it was last served: its last event was/)
 
     await server.start()
     await lostTimeIsSaid()
@@ -138,8 +135,8 @@ suite('a store that went back in time', () => {
     assert.deepEqual(await found('gone'), [])
     // Logged once. After a restart the status still shows it, and positions continue.
     await server.restart()
-    assert.match(await storeDetail(), /of an earlier time/)
-    assert.equal(server.logs.filter(({ msg }) => /put back to an earlier time/.test(String(msg))).length, 0)
+    assert.match(await storeDetail(), /gone back in time/)
+    assert.equal(server.logs.filter(({ msg }) => /rolled back to an earlier state/.test(String(msg))).length, 0)
     await send(server, collector, documents('later', 1))
     const [next, ...more] = (await feedPage(server, reader, { cursor: page.next_cursor })).items
     assert.deepEqual([next!.sequence, more.length], [page.items.at(-1)!.sequence + 1, 0])
@@ -225,7 +222,7 @@ suite('a store that went back in time', () => {
     await server.stop()
     await restored(folder, server.dataDir, '--force')
     await server.start()
-    assert.equal(server.logs.filter(({ msg }) => /put back to an earlier time/.test(String(msg))).length, 0)
+    assert.equal(server.logs.filter(({ msg }) => /rolled back to an earlier state/.test(String(msg))).length, 0)
     assert.equal(await storeDetail(), lossBefore)
     assert.equal((await feedAnswer(server, reader, { cursor: late })).status, 410)
   })

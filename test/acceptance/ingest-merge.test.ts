@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
+import { emptyValues, sampledFields, sampleValues } from '../support/document-fields.ts'
 import { documentsOf, eventsAfter, type Sent, sendOne, wholeFeed } from './content.ts'
 import { sharedServer, type TestServer } from './harness.ts'
 
@@ -27,19 +28,13 @@ describe('a document that is sent again', () => {
 
   const full = (externalId: string): Sent =>
     documentOf(externalId, {
-      url: 'https://example.com/1',
-      content_type: 'article',
-      language: 'en',
-      region: 'GB',
-      published_at: '2026-01-01T00:00:00Z',
+      ...sampleValues('name'),
       observed_at: '2026-01-02T00:00:00Z',
       author: { external_author_id: 'u1', nickname: 'N', follower_count: 3, verified: true, extra: { city: 'Hull' } },
-      topics: ['sea'],
       tags: ['a', 'b', 'a'],
       score: 7,
       metrics: { likes: 1, shares: 2 },
       quality: 0.5,
-      status: 'active',
       facts: [
         { kind: 'category', metadata: { label_code: 'sports' } },
         { kind: 'category', level: 'version', metadata: { label_code: 'draft' } },
@@ -77,21 +72,17 @@ describe('a document that is sent again', () => {
   test('null takes a field away', async () => {
     const { document_id } = await sendOne(server, collector, full('null'))
     const before = await read(document_id)
-    const gone = ['url', 'content_type', 'language', 'region', 'published_at', 'author', 'topics', 'tags', 'quality']
+    const gone = sampledFields.filter(({ required }) => !required)
+    const names = gone.map(({ name }) => name)
     const taken = Object.fromEntries(
-      [...gone, 'facts', 'score', 'metrics', 'extra_payload'].map((name) => [name, null]),
+      [...names, 'quality', 'facts', 'score', 'metrics', 'extra_payload'].map((name) => [name, null]),
     )
     assert.equal((await sendOne(server, collector, documentOf('null', taken))).outcome, 'metrics_updated')
     const after = await read(document_id)
-    const emptied = Object.fromEntries(gone.map((name) => [name, null]))
-    const { quality, ...readableOnes } = emptied
-    assert.equal(quality, null)
     const observed_at = after.observed_at
     assert.deepEqual(after, {
       ...before,
-      ...readableOnes,
-      topics: [],
-      tags: [],
+      ...emptyValues('name', gone),
       classifications: [],
       score: null,
       observed_at,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
+import { type DocumentField, sampledFields } from '../support/document-fields.ts'
 import { documentsOf, eventsAfter, path, type Sent, send, sendOne, wholeFeed } from './content.ts'
 import { sharedServer, type TestServer } from './harness.ts'
 
@@ -212,14 +213,14 @@ describe('a batch of documents', () => {
   })
 
   test('NUL and half of a surrogate pair are refused in all that identifies or is compared, and the field is named', async () => {
-    const fields: [path: string, fields: (odd: string) => Sent][] = [
+    type Odd = [path: string, fields: (odd: string) => Sent]
+    const ofKind = (kind: DocumentField['kind']) => sampledFields.filter((field) => field.kind === kind)
+    const fields: Odd[] = [
       ['dataset_id', (odd) => ({ dataset_id: odd })],
       ['source_platform', (odd) => ({ source_platform: odd })],
       ['external_id', (odd) => ({ external_id: odd })],
-      ['content_type', (odd) => ({ content_type: odd })],
-      ['region', (odd) => ({ region: odd })],
-      ['language', (odd) => ({ language: odd })],
-      ['topics.1', (odd) => ({ topics: ['plain', odd] })],
+      ...ofKind('code').map(({ name }): Odd => [name, (odd) => ({ [name]: odd })]),
+      ...ofKind('texts').map(({ name }): Odd => [`${name}.1`, (odd) => ({ [name]: ['plain', odd] })]),
       ['tags.0', (odd) => ({ tags: [odd] })],
       ['author.external_author_id', (odd) => ({ author: { external_author_id: odd } })],
       ['author.extra.~', (odd) => ({ author: { extra: { [odd]: 'x' } } })],

@@ -3,21 +3,16 @@ import { type AddressInfo, connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
+import { documentFields, jsonFields, openedBy } from '../support/document-fields.ts'
 import { chance } from './feed-checker-writer.ts'
 import { freshFolder, startTidemark, type TestServer, tidemark } from './harness.ts'
 
 type Row = Record<string, unknown>
 
 /** A field without permission is null in a copy, and absent in an export. */
-const unread = {
-  thumbnail_url: null,
-  title: null,
-  author: null,
-  topics: null,
-  tags: null,
-  classifications: null,
-  score: null,
-}
+const unread = Object.fromEntries(
+  documentFields.flatMap(({ name }) => (openedBy[name] === undefined ? [] : [[name, null]])),
+)
 
 /**
  * Runs `tidemark mirror` beside servers that stop and start, kills it again and again, and checks its copy at the end.
@@ -105,9 +100,9 @@ export class KeptMirror {
       expected.set(document.id, sortedText({ ...unread, ...document, version_id, version_title: title, body }))
     }
     for (const row of this.#rows()) {
-      const lists = ['author', 'topics', 'tags', 'classifications'].map((name) => [name, JSON.parse(String(row[name]))])
+      const parsed = jsonFields.map(({ name }) => [name, JSON.parse(String(row[name]))])
       const now = expected.get(String(row.id))
-      if (now !== sortedText({ ...row, ...Object.fromEntries(lists) }))
+      if (now !== sortedText({ ...row, ...Object.fromEntries(parsed) }))
         copyFaults.push(`${row.id} is not as it is: ${now}`)
       expected.delete(String(row.id))
     }

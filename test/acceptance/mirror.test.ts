@@ -8,6 +8,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { text } from 'node:stream/consumers'
 import { before, describe, test } from 'node:test'
 import { parquetReadObjects } from 'hyparquet'
+import { jsonFields } from '../support/document-fields.ts'
 import { inDatabase } from '../support/in-database.ts'
 import { documentOf, type Sent, send } from './content.ts'
 import { freshFolder, noVectors, startServer, storeOf, type TestServer, tidemark } from './harness.ts'
@@ -48,10 +49,7 @@ describe('a mirror', () => {
     const rows = db.prepare('select * from document order by id').all()
     db.close()
     return rows.map((row) => {
-      const parsed = ['author', 'topics', 'tags', 'classifications'].map((name) => [
-        name,
-        JSON.parse(String(row[name])),
-      ])
+      const parsed = jsonFields.map(({ name }) => [name, JSON.parse(String(row[name]))])
       return { ...row, ...Object.fromEntries(parsed) }
     })
   }
@@ -239,7 +237,10 @@ describe('a mirror', () => {
     const { key } = await server.makeApplication({ entitlements })
     const other = await mirror(key, join(folder, 'copy.sqlite'), '--once')
     assert.equal(other.code, 1)
-    assert.match(other.stderr, /this copy belongs to application app_\w+, and the key is of app_\w+: name another copy/)
+    assert.match(
+      other.stderr,
+      /this copy belongs to application app_\w+, but the key belongs to app_\w+: use another copy/,
+    )
     const wrong = await mirror('tmk_wrong', join(folder, 'never.sqlite'))
     assert.equal(wrong.code, 1)
     assert.match(wrong.stderr, /^tidemark: /)

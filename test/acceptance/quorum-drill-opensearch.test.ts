@@ -187,7 +187,7 @@ suite('a search cluster without a quorum', { skip: missing }, () => {
     await Promise.all(others.map((node) => cluster.kill(node)))
     assert.deepEqual([...(await drill())], ['refused'])
     const looked = await servers[0]!.tidemark(['doctor'])
-    assert.match(looked.stdout, /FAIL +the search cluster has no manager, .*\n +do: start the nodes that are gone/)
+    assert.match(looked.stdout, /FAIL +the search cluster has no manager, .*\n +do: start the missing nodes/)
     await Promise.all(others.map((node) => cluster.restart(node)))
     await wholeAgain()
   })

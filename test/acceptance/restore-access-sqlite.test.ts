@@ -137,7 +137,7 @@ suite('who may use a restored instance', () => {
       const options = how === 'cannot be read' ? ['--force'] : []
       const { code, stdout, stderr } = await tidemark(['restore', made, ...options], { dataDir: lost.dataDir })
       assert.equal(code, 0, stderr)
-      assert.match(stdout, /when the server starts, it repeats them by its record \(\d+ entries\)/)
+      assert.match(stdout, /when the server starts, it applies its record of removals again \(\d+ entries\)/)
       assert.doesNotMatch(stdout, /valid again|there again/)
       await lost.start()
       assert.equal((await lost.call('GET', '/readyz')).body.checks.removals.ok, true)

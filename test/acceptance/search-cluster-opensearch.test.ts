@@ -62,7 +62,7 @@ suite('an instance whose search index is in a cluster', {
       documentOf('sand', { title: 'Sand', body: 'Sand is made by waves.' }),
     )
     assert.equal((await world.server.call('GET', '/healthz')).status, 200)
-    relay.mend()
+    relay.repair()
     await until('it is ready', async () => (await world.server.call('GET', '/readyz')).status === 200)
     await world.indexed()
   })
@@ -83,7 +83,7 @@ suite('an instance whose search index is in a cluster', {
     relay.cut()
     await refuses()
     await world.put(documentOf('meanwhile', { title: 'Meanwhile', body: 'A wave came meanwhile.' }))
-    relay.mend()
+    relay.repair()
     await until('what came meanwhile is found', async () => {
       const answer = await world.raw({ query: 'meanwhile', mode: 'keyword' })
       return answer.status === 200 && answer.body.results.length === 1
@@ -102,7 +102,7 @@ suite('an instance whose search index is in a cluster', {
     assert.match(looked.stdout, /search index: 3 chunks, \d+ MiB on disk, up to date/)
     relay.cut()
     const unreached = await world.server.tidemark(['doctor'])
-    relay.mend()
+    relay.repair()
     assert.equal(unreached.code, 1)
     assert.match(
       unreached.stdout,

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { documentFields, fieldPermissions, openedBy, sampledFields } from '../support/document-fields.ts'
 import type { Sent } from './content.ts'
 import { fakeVector } from './fake-embedding.ts'
 
@@ -61,16 +62,6 @@ const bodyOf = (chance: Chance, mark: string, sentences: number): string =>
 /** Most titles have few words, so that other documents share them. */
 const titleOf = (chance: Chance): string => wordsOf(chance, 1 + upTo(chance, 3))
 
-const permissionOf: Readonly<Record<string, readonly string[]>> = {
-  author: ['author', 'metadata'],
-  thumbnail_url: ['metadata'],
-  topics: ['metadata'],
-  tags: ['metadata'],
-  facts: ['facts'],
-  score: ['metrics'],
-  metrics: ['metrics'],
-}
-
 /** The fields that the entries open for a document in a language; null if no entry matches. */
 function fieldsOf(entries: readonly Entry[], sent: Sent, language: unknown): Set<string> | null {
   const allows = (allowed: readonly string[] | undefined, value: unknown) =>
@@ -86,8 +77,7 @@ function fieldsOf(entries: readonly Entry[], sent: Sent, language: unknown): Set
       (entry.published_to === undefined || (at !== null && at < entry.published_to)),
   )
   if (matching.length === 0) return null
-  const all = ['title', 'body', 'author', 'metadata', 'facts', 'metrics']
-  return new Set(matching.flatMap((entry) => entry.fields ?? all))
+  return new Set(matching.flatMap((entry) => entry.fields ?? fieldPermissions))
 }
 
 /**
@@ -129,22 +119,32 @@ class Alterations {
         return bodyOf(chance, mark, 1 + (chance() < 0.5 ? 30 + upTo(chance, 40) : upTo(chance, 3)))
       case 'author':
         return authorOf(chance, number)
-      case 'topics':
-      case 'tags':
-        return [pick(chance, queryWords), `altered${number}`]
       case 'facts':
         return [{ kind: 'category', metadata: { label_code: `altered${number}` } }]
-      case 'score':
-        return 1000 + number
       case 'metrics':
         return { likes: 1000 + number }
       case 'quality':
         return (number % 10) / 10
+      case 'extra_payload':
+        return { altered: number }
+    }
+    switch (documentFields.find(({ name }) => name === field)!.kind) {
+      case 'texts':
+        return [pick(chance, queryWords), `altered${number}`]
+      case 'integer':
+        return 1000 + number
+      case 'time':
+        return new Date(Date.UTC(2090, 0) + number).toISOString()
+      case 'object':
+        return { altered: number }
       default:
-        return field === 'extra_payload' ? { altered: number } : `https://example.com/altered/${number}`
+        return `https://example.com/altered/${number}`
     }
   }
 }
+
+/** The fields that are the same in both worlds even for a reader who cannot see the document. */
+const shared = 'dataset_id source_platform external_id language region status published_at observed_at'.split(' ')
 
 const authorOf = (chance: Chance, number: number): object => ({
   external_author_id: pick(chance, ['u1', 'u2', 'u3']),
@@ -183,9 +183,9 @@ function readableField(
 ): boolean {
   if (field === 'extra_payload') return false
   if (field === 'title' || field === 'body') return ofVersion?.has(field) ?? false
-  const permissions = permissionOf[field]
+  const permissions = openedBy[field]
   if (permissions !== undefined) return permissions.some((permission) => opened?.has(permission) ?? false)
-  return !isHidden || !['url', 'content_type', 'quality'].includes(field)
+  return !isHidden || shared.includes(field)
 }
 
 /** Texts with common words are near each other, and no two are equally near to a third, because ids break ties. */
@@ -202,11 +202,11 @@ const times = [null, '1900-01-01T00:00:00.000Z', '2090-01-01T00:00:00.000Z']
 
 function randomHistory(chance: Chance, dataset: string, name: string, number: number): History {
   const fixed = {
+    ...Object.fromEntries(sampledFields.map(({ name, samples }) => [name, pick(chance, [null, ...samples])])),
     dataset_id: dataset,
     source_platform: pick(chance, ['rss', 'board']),
     external_id: name,
     url: `https://example.com/${name}`,
-    thumbnail_url: pick(chance, [null, `https://example.com/${name}.png`]),
     content_type: pick(chance, ['article', 'post', null]),
     region: pick(chance, ['GB', 'DE', null]),
     published_at: pick(chance, times),

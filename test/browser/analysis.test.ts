@@ -6,20 +6,20 @@ import { until } from '../support/until.ts'
 import { consoleInBrowser, type Opening, openPage } from './console-world.ts'
 import { seriousFindings, seriousInBothThemes } from './serious-findings.ts'
 
-/** Analysis in a real browser, on the sample: runs from their start to their results, as pictures and as lists. */
-const { world, browser, open: openAs } = await consoleInBrowser({ draws: true, isCalm: true })
+/** Analysis in a real browser, on the sample: runs from their start to their results, as graphs, lists and tables. */
+const { world, browser, open: openAs } = await consoleInBrowser({ draws: true, reducesMotion: true })
 const open = (path: string, opening: Opening = {}) => openAs(path, { key: world.key, ...opening })
 
 const profile = (await world.server.consumer(world.key, 'GET', '/v1/account')).body.embedding_profiles[0].id
 
-interface Asked {
+interface RunOptions {
   readonly key?: string
   readonly datasets?: readonly string[]
   readonly parameters?: object
 }
 
 /** Creates a run over the API and waits until it has ended. */
-async function runOf(type: string, { key = world.key, datasets = ['news'], parameters = {} }: Asked = {}) {
+async function runOf(type: string, { key = world.key, datasets = ['news'], parameters = {} }: RunOptions = {}) {
   const vectors = type === 'feature_rollup' ? {} : { embedding_profile_id: profile }
   const created = await world.server.consumer(key, 'POST', '/v1/analysis/runs', {
     analysis_type: type,
@@ -60,7 +60,7 @@ async function drawnPixels(page: Page): Promise<number> {
 async function pointAtMiddle(page: Page): Promise<{ x: number; y: number }> {
   const box = (await page.locator('.graph-canvas').boundingBox())!
   const middle = { x: box.x + box.width / 2, y: box.y + box.height / 2 }
-  // The pointer comes from beside the node, so that it enters it wherever it was before.
+  // The pointer comes from beside the node, so that it enters the node wherever it was before.
   await page.mouse.move(middle.x + 60, middle.y + 60)
   await page.mouse.move(middle.x, middle.y)
   return middle
@@ -99,21 +99,21 @@ test('a graph is started, followed, drawn, hovered, clicked, searched and downlo
   await page.mouse.click(middle.x, middle.y)
   await chosen.filter({ hasText: title }).waitFor()
 
-  // By keyboard to a neighbour, and to its neighbours.
+  // The keyboard selects a neighbour.
   await page.getByRole('button', { name: 'Clear selection' }).focus()
   await page.keyboard.press('Tab')
   const next = String(await page.evaluate('document.activeElement.querySelector(".node-title").textContent'))
   await page.keyboard.press('Enter')
   await chosen.filter({ hasText: next }).waitFor()
 
-  const coming = page.waitForEvent('download')
+  const downloading = page.waitForEvent('download')
   await page.getByRole('button', { name: 'Download edges' }).click()
-  const file = await readFile(await (await coming).path())
+  const file = await readFile(await (await downloading).path())
   assert.equal(file.subarray(0, 4).toString(), 'PAR1')
   assert.deepEqual(faults, [])
 })
 
-test('topics are a list with their words, and colours in the graph of the same texts', async () => {
+test('topics are listed with their words, and colour the graph of the same texts', async () => {
   const graph = await runOf('knn_graph')
   const { page, faults } = await open(graph.page)
   await settled(page)
@@ -125,7 +125,7 @@ test('topics are a list with their words, and colours in the graph of the same t
   assert.match(words, /^[^,]+, /)
   const before = await drawnPixels(page)
   await page.locator('.legend button').first().click()
-  await until('the others have lost their ties', async () => (await drawnPixels(page)) !== before)
+  await until('the other topics are dimmed', async () => (await drawnPixels(page)) !== before)
 
   await page.getByRole('link', { name: 'Analysis', exact: true }).first().click()
   await page
@@ -205,7 +205,7 @@ test('titles are never markup; a document that may no longer be read has no titl
     sent.body.results.every(({ outcome }: { outcome: string }) => outcome === 'created'),
     sent.text,
   )
-  await until('they have vectors', async () => {
+  await until('the documents have vectors', async () => {
     const { body } = await server.consumer(reader.key, 'POST', '/v1/search', { query: 'gale', mode: 'vector' })
     return body.results?.length === 3
   })
@@ -232,7 +232,7 @@ test('titles are never markup; a document that may no longer be read has no titl
   assert.deepEqual(faults, [])
 })
 
-test('a browser without WebGL has the list, and the reason why there is no graph', async () => {
+test('a browser without WebGL shows the list, and why there is no graph', async () => {
   const { page: path } = await runOf('knn_graph', { datasets: ['video'], parameters: { k: 3 } })
   const plain = await browser.newContext()
   await plain.addInitScript(`{
@@ -249,16 +249,16 @@ test('a browser without WebGL has the list, and the reason why there is no graph
   assert.deepEqual(faults, [])
 })
 
-test('a subscription is made with the same form, lists its runs, and is paused and resumed', async () => {
+test('a subscription is created with the same form, lists its runs, and is paused and resumed', async () => {
   const { key } = await world.server.makeApplication({
     policy: { analysis_enabled: true, analysis: { types: ['feature_rollup'], scheduling: true } },
     entitlements: [{ datasets: ['news'] }],
   })
   const { page, faults } = await open('/analysis', { key, expected: /status of 400/ })
-  // The untouched form could be started with a button in sight. Errors appear at their fields.
+  // The button is visible without scrolling, and errors appear at their fields.
   const [start, counted] = [page.getByRole('button', { name: 'Start' }), page.getByLabel('platform', { exact: true })]
   await counted.uncheck()
-  await page.getByText('Choose at least one value to count by.').waitFor()
+  await page.getByText('Choose at least one field to count by.').waitFor()
   assert.ok(await start.isDisabled())
   await counted.check()
   const { y, height } = (await start.boundingBox())!
@@ -266,7 +266,10 @@ test('a subscription is made with the same form, lists its runs, and is paused a
   await page.getByLabel('Languages').fill('klingon')
   await start.click()
   await page.locator('.field', { hasText: 'Languages' }).getByText('Must be an ISO 639-1 code').waitFor()
-  await until('it is gone to', async () => (await page.evaluate('document.activeElement.id')) === 'scope-languages')
+  await until(
+    'the invalid field has the focus',
+    async () => (await page.evaluate('document.activeElement.id')) === 'scope-languages',
+  )
   assert.deepEqual(await seriousInBothThemes(page, ['main']), [])
   await page.getByLabel('Languages').fill('')
   await page.getByText('Must be an ISO 639-1 code').waitFor({ state: 'detached' })

@@ -4,13 +4,13 @@ import type { Page } from 'playwright-core'
 import { until } from '../support/until.ts'
 import { consoleInBrowser } from './console-world.ts'
 
-/** Following the feed in a real browser: new events appear while somebody watches. */
+/** The change feed in a real browser: new events appear while the reader watches. */
 const { world, open } = await consoleInBrowser()
 const { server } = world
 const harm = '<img src=x onerror="window.harmed=1"><script>window.harmed=1</script>'
 
-/** A dataset of its own, so that its feed has only what a test sends. */
-async function follower(dataset: string, policy: object = {}): Promise<string> {
+/** Creates a dataset and an application that reads only it, so that the feed has only what the test sends. */
+async function createFeedReader(dataset: string, policy: object = {}): Promise<string> {
   await server.makeDataset(dataset)
   const rates = { requests_per_second: 10_000, burst: 10_000, ...policy }
   const { key } = await server.makeApplication({
@@ -32,7 +32,7 @@ const rows = (page: Page) => page.locator('.change')
 const kinds = (page: Page) => page.locator('.change .kind').allInnerTexts()
 
 test('every type of event appears as it arrives, the newest first', async () => {
-  const key = await follower('feed-view')
+  const key = await createFeedReader('feed-view')
   const { page, faults } = await open('/changes', { key, expected: /status of 404/ })
   await page.getByText('No events yet. New ones appear here.').waitFor()
   const [id] = await send('feed-view', { external_id: 'a', title: `gale ${harm}`, body: 'one' })
@@ -42,7 +42,7 @@ test('every type of event appears as it arrives, the newest first', async () => 
   assert.equal(await page.locator('main img, main script').count(), 0)
   assert.equal(await page.evaluate('window.harmed'), undefined)
   await send('feed-view', { external_id: 'a', title: `gale ${harm}`, body: 'two', metrics: { views: 2 }, tags: ['x'] })
-  await until('all are there', async () => (await rows(page).count()) === 4)
+  await until('all events are listed', async () => (await rows(page).count()) === 4)
   assert.deepEqual((await kinds(page)).toSorted(), ['Metrics', 'New document', 'New version', 'Other fields'])
   await server.mustAdmin('DELETE', `/admin/v1/documents/${id}`)
   await page.locator('.change').first().getByText('Erased').waitFor()
@@ -51,17 +51,17 @@ test('every type of event appears as it arrives, the newest first', async () => 
     .locator('canvas')
     .waitFor()
 
-  // The address has the chosen kinds: the interface's three, and those that must be named.
+  // The address has the chosen kinds.
   await page.getByRole('group', { name: 'Kind of event' }).getByLabel('Erased').check()
-  await until('only that is left', async () => (await kinds(page)).join() === 'Erased')
+  await until('only the erasure is listed', async () => (await kinds(page)).join() === 'Erased')
   assert.equal(new URL(page.url()).search, '?types=document.erased')
   await page.getByRole('button', { name: 'Code' }).click()
   assert.match(await page.locator('.as-code pre').innerText(), /event_type=document\.erased/)
   assert.deepEqual(faults, [])
 })
 
-test('a pause holds the list; the copied cursor continues after the last shown event, and nothing is missed', async () => {
-  const key = await follower('feed-held')
+test('a paused list does not change; the copied cursor continues after the last event shown, and no event is missed', async () => {
+  const key = await createFeedReader('feed-held')
   const { page, faults } = await open('/changes?from=now', { key })
   await page.getByText('No events yet. New ones appear here.').waitFor()
   await send('feed-held', { external_id: 'a', title: 'First of the tide' })
@@ -77,7 +77,7 @@ test('a pause holds the list; the copied cursor continues after the last shown e
   const types = 'document.created,document.version.created,document.metrics.updated,document.updated,document.erased'
   const next = await server.consumer(key, 'GET', `/v1/changes?cursor=${encodeURIComponent(cursor)}&event_type=${types}`)
   assert.equal(next.status, 200, next.text)
-  assert.equal(next.body.items.length, 1, 'the cursor is behind the first and before the second')
+  assert.equal(next.body.items.length, 1, 'the cursor is after the first event and before the second')
   assert.equal(await rows(page).count(), 1)
   await page.getByRole('button', { name: 'Resume' }).click()
   await rows(page).filter({ hasText: 'Second of the tide' }).waitFor()
@@ -87,13 +87,13 @@ test('a pause holds the list; the copied cursor continues after the last shown e
   assert.deepEqual(faults, [])
 })
 
-test('a reader who has scrolled down is not moved, and new events wait', async () => {
-  const key = await follower('feed-scroll')
+test('rows do not move for a reader who has scrolled down; new events are shown on request', async () => {
+  const key = await createFeedReader('feed-scroll')
   const many = Array.from({ length: 60 }, (_, i) => ({ external_id: `n${i}`, title: `Wave ${i}` }))
   await send('feed-scroll', ...many)
   const { page, faults } = await open('/changes', { key })
   await page.getByText('Waiting for new events, 60 events').waitFor()
-  await until('the beginning is out of sight', async () => {
+  await until('the last row is visible', async () => {
     await page.mouse.wheel(0, 3_000)
     return (await page.locator('li[aria-posinset="60"]').count()) === 1
   })
@@ -103,8 +103,8 @@ test('a reader who has scrolled down is not moved, and new events wait', async (
   assert.deepEqual(faults, [])
 })
 
-test('following survives a restart of the server, and nothing is missed', async () => {
-  const key = await follower('feed-away')
+test('the feed continues after a restart of the server, and no event is missed', async () => {
+  const key = await createFeedReader('feed-away')
   const { page } = await open('/changes', { key })
   await page.getByText('No events yet. New ones appear here.').waitFor()
   await server.stop()
@@ -116,7 +116,7 @@ test('following survives a restart of the server, and nothing is missed', async 
 })
 
 test('a used-up quota and a dataset without entitlement are shown as errors', async () => {
-  const key = await follower('feed-quota', { daily_quotas: { changes: 1 } })
+  const key = await createFeedReader('feed-quota', { daily_quotas: { changes: 1 } })
   const { page } = await open('/changes', { key, expected: /status of (429|403)/ })
   await page.getByText("Today's quota is used up").waitFor()
   await page.goto(`${world.address}/changes?datasets=news`)

@@ -8,23 +8,23 @@ import { adminToken, sharedServer, type TestServer } from '../acceptance/harness
 import { until } from '../support/until.ts'
 import { findChromium } from './find-chromium.ts'
 
-/** A server with the sample, and a proxy for browsers, whose address stays the same when that of the server changes. */
+/** A server with the sample, behind a proxy whose address stays the same when the server restarts at another port. */
 export interface ConsoleWorld {
   readonly server: TestServer
-  /** The browser's address, which stays the same when the server has another port after a restart. */
+  /** The address of the proxy, for browsers. */
   readonly address: string
-  /** Reads the whole sample. */
+  /** The key of an application that can read the whole sample. */
   readonly key: string
   readonly applicationId: string
   readonly collectorKey: string
 }
 
-/** The fixture of a file of browser tests. */
+/** The fixture of a browser test file. */
 export interface ConsoleInBrowser {
   readonly world: ConsoleWorld
   readonly browser: Browser
   /**
-   * Shared by all pages of the file, with its cache: the tests are about what pages do, not about how they are fetched.
+   * Shared by all pages of the file, with its cache, because these tests are not about how pages are fetched.
    */
   readonly context: BrowserContext
   /** Opens a path of the console in a page of its own. */
@@ -34,41 +34,40 @@ export interface ConsoleInBrowser {
 let shared: Promise<ConsoleWorld> | undefined
 
 /**
- * All files that run in this process share one world; each file has a browser of its own, which is closed at its end.
- * With `isCalm` nothing is animated, so elements stay where they are.
+ * All files that run in this process share one world. Each file has a browser of its own, which is closed at its end.
+ * With `reducesMotion` nothing is animated, so elements stay where they are.
  */
-export async function consoleInBrowser({ draws = false, isCalm = false } = {}): Promise<ConsoleInBrowser> {
-  shared ??= makeWorld()
+export async function consoleInBrowser({ draws = false, reducesMotion = false } = {}): Promise<ConsoleInBrowser> {
+  shared ??= createWorld()
   const launching = launchBrowser(draws)
   let kept: Page | undefined
-  // A page that is left open keeps sending requests and drawing.
+  // An open page would keep sending requests and drawing.
   afterEach(async () => {
     const pages = (await launching).contexts().flatMap((one) => one.pages())
     for (const page of pages) if (page !== kept) await page.close()
   })
   after(async () => (await launching).close())
   const [world, browser] = await Promise.all([shared, launching])
-  const context = await browser.newContext(isCalm ? { reducedMotion: 'reduce' } : {})
-  // An empty page keeps a renderer process with warm code for the others, which saves a fifth of the CPU. It has no
-  // script.
+  const context = await browser.newContext(reducesMotion ? { reducedMotion: 'reduce' } : {})
+  // A page without scripts keeps the renderer process alive, with compiled code for the other pages.
   kept = await context.newPage()
   await kept.goto(`${world.address}/healthz`)
   const open = (path: string, opening: Opening = {}) => openPage(context, `${world.address}${path}`, opening)
   return { world, browser, context, open }
 }
 
-async function makeWorld(): Promise<ConsoleWorld> {
+async function createWorld(): Promise<ConsoleWorld> {
   const server = await sharedServer()
   const loaded = await loadSample(server)
-  const door = await openDoor(server)
-  await until('it is ready', async () => (await server.call('GET', '/readyz')).status === 200)
-  return { server, address: door, ...loaded }
+  const proxy = await startProxy(server)
+  await until('the server is ready', async () => (await server.call('GET', '/readyz')).status === 200)
+  return { server, address: proxy, ...loaded }
 }
 
-/** Without a graphics card WebGL is computed in software, at such a cost that only tests about drawing use it. */
-const computedDrawing = ['--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshader']
+/** Without a graphics card, WebGL is rendered in software. This is so slow that only tests of drawing use it. */
+const softwareRendering = ['--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshader']
 
-/** The browser keeps this process alive until it is closed. */
+/** Launches a browser. It keeps this process alive until it is closed. */
 export function launchBrowser(draws = false): Promise<Browser> {
   const executablePath = findChromium()
   assert.ok(executablePath, 'Chromium is needed: install it, or set CHROMIUM_PATH')
@@ -77,7 +76,7 @@ export function launchBrowser(draws = false): Promise<Browser> {
     args: [
       '--no-sandbox',
       '--process-per-site',
-      ...(draws ? computedDrawing : ['--disable-gpu']),
+      ...(draws ? softwareRendering : ['--disable-gpu']),
       '--disable-quic',
       '--no-first-run',
       '--disable-background-networking',
@@ -116,11 +115,11 @@ async function loadSample(server: TestServer): Promise<Pick<ConsoleWorld, 'key' 
 const rates = { requests_per_second: 10_000, burst: 10_000 }
 
 /**
- * Forwards connections to the server's present address. While the server is down, connections end as they do at a
- * closed port.
+ * Starts a proxy to the server's current address and returns the proxy's address. While the server is down, connections
+ * end as they do at a closed port.
  */
-async function openDoor(server: TestServer): Promise<string> {
-  const door: Server = createServer((outside: Socket) => {
+async function startProxy(server: TestServer): Promise<string> {
+  const proxy: Server = createServer((outside: Socket) => {
     const { hostname, port } = new URL(server.address)
     const inside = connect(Number(port), hostname)
     const end = (): void => {
@@ -131,14 +130,14 @@ async function openDoor(server: TestServer): Promise<string> {
     outside.pipe(inside).pipe(outside)
   })
   await new Promise<void>((resolve) => {
-    door.listen(0, '127.0.0.1', resolve)
+    proxy.listen(0, '127.0.0.1', resolve)
   })
-  door.unref()
-  const { port } = door.address() as { port: number }
+  proxy.unref()
+  const { port } = proxy.address() as { port: number }
   return `http://127.0.0.1:${port}`
 }
 
-/** A page, and every error that it reported. */
+/** A page, and the errors that it has reported. */
 export interface Opened {
   readonly page: Page
   readonly faults: string[]
@@ -146,13 +145,13 @@ export interface Opened {
 
 export interface Opening {
   readonly width?: number
-  /** The page is signed in with this key from the start, as a reloaded tab is. */
+  /** The page is signed in with this key, as a reloaded tab is. */
   readonly key?: string
-  /** Errors that the test causes itself and that the browser reports. */
+  /** Errors that the test causes on purpose. */
   readonly expected?: RegExp
 }
 
-/** Longer than anything takes on the busiest machine. */
+/** Longer than anything takes on a busy machine. */
 const patienceMs = 150_000
 
 export async function openPage(
@@ -166,7 +165,7 @@ export async function openPage(
   const faults: string[] = []
   page.on('pageerror', (error) => faults.push(String(error)))
   page.on('console', (message) => {
-    // On a busy machine a server may be unready for a moment. The page asks again.
+    // On a busy machine a server may be unready for a moment. The page polls it again.
     const isReadiness = message.location().url.endsWith('/readyz')
     if (message.type() === 'error' && !isReadiness && !expected.test(message.text())) faults.push(message.text())
   })

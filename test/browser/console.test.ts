@@ -9,16 +9,16 @@ import { seriousInBothThemes } from './serious-findings.ts'
 /** The frame of the console in a real browser: signing in and out, errors on the way, and accessibility. */
 const { world, browser, open } = await consoleInBrowser()
 
-/** The browser reports every answer with this status by itself. */
-const told = (status: number): RegExp => new RegExp(`status of ${status}`)
+/** Matches the error that a browser reports for a response with this status. */
+const statusError = (status: number): RegExp => new RegExp(`status of ${status}`)
 
 async function signIn(page: Page, secret: string): Promise<void> {
   await page.getByLabel(/^(Application key|Admin token)/).fill(secret)
   await page.getByRole('button', { name: 'Sign in' }).click()
 }
 
-test('a key signs in, lasts as long as the tab, is in no address, and is removed at sign-out; a wrong one is refused', async () => {
-  const { page, faults } = await open('/account?from=here', { expected: told(401) })
+test('a key signs in, is kept as long as the tab, is in no address, and is removed at sign-out; an invalid one is refused', async () => {
+  const { page, faults } = await open('/account?from=here', { expected: statusError(401) })
   await signIn(page, 'tmc_0000000000000000000000000000000000000000')
   await page.getByText('This key is not valid.').waitFor()
   await signIn(page, world.collectorKey)
@@ -55,16 +55,16 @@ test('the admin token signs in too, and the reference sends it', async () => {
 })
 
 test('an unknown code signs nobody in, and does not stay in the address', async () => {
-  const { page } = await open('/sign-in#used', { expected: told(401) })
+  const { page } = await open('/sign-in#used', { expected: statusError(401) })
   await page.getByText('This sign-in link was already used').waitFor()
   assert.equal(page.url(), `${world.address}/sign-in`)
 })
 
 test('after a key is revoked, the reader signs in again and stays on the page', async () => {
   const { key, keyId } = await world.server.makeKey(world.applicationId)
-  const { page, faults } = await open('/account', { key, expected: told(401) })
+  const { page, faults } = await open('/account', { key, expected: statusError(401) })
   await page.getByRole('heading', { name: 'Why can’t I see it?' }).waitFor()
-  // The frame also asks for the account, and would be refused before anything is typed.
+  // The frame also reads the account, and must not be refused before the ID is typed.
   await page.waitForLoadState('networkidle')
   await world.server.mustAdmin('POST', `/admin/v1/keys/${keyId}/revoke`)
   await page.getByLabel('Document id').fill('doc_x')
@@ -89,26 +89,26 @@ test('the account lists the conditions for a document, entry by entry, and not w
     query: 'harbour',
     datasets: ['community'],
   })
-  const { page, faults } = await open('/account', { key, expected: told(404) })
+  const { page, faults } = await open('/account', { key, expected: statusError(404) })
   await page.getByText('0 of 10 today').waitFor()
-  const look = async (id: string): Promise<string> => {
-    const asked = page.waitForResponse((answer) => answer.url().includes('/v1/documents/'))
+  const check = async (id: string): Promise<string> => {
+    const responded = page.waitForResponse((answer) => answer.url().includes('/v1/documents/'))
     await page.getByLabel('Document id').fill(id)
     await page.getByRole('button', { name: 'Check' }).click()
-    await asked
+    await responded
     await page.getByText('Entry 2').waitFor()
     return page.locator('.why [role="status"]').innerText()
   }
-  const hidden = await look(listed.body.results[0].document_id)
+  const hidden = await check(listed.body.results[0].document_id)
   assert.deepEqual(await seriousInBothThemes(page, ['main']), [])
   assert.match(
     hidden,
     /its dataset is news[\s\S]*its language is en[\s\S]*it was published at 2026-11-01T00:00:00\.?0*Z or later/,
   )
-  assert.equal(await look('doc_that_never_was'), hidden)
+  assert.equal(await check('doc_that_never_was'), hidden)
   // The result for one document disappears when another ID is typed.
   await page.getByLabel('Document id').fill('')
-  await until('nothing is said', async () => (await page.locator('.why [role="status"]').innerText()) === '')
+  await until('the result has disappeared', async () => (await page.locator('.why [role="status"]').innerText()) === '')
   assert.deepEqual(faults, [])
 })
 
@@ -120,22 +120,22 @@ test('after too many requests the wait is shown, and the request is sent again',
   })
   const { page, faults } = await open('/account', { expected: /status of (429|404)/ })
   await page.evaluate(`{
-    window.said = []
+    window.shown = []
     const trouble = document.querySelector('.trouble')
-    new MutationObserver(() => window.said.push(trouble.textContent)).observe(trouble, { subtree: true, childList: true, characterData: true })
+    new MutationObserver(() => window.shown.push(trouble.textContent)).observe(trouble, { subtree: true, childList: true, characterData: true })
   }`)
   await signIn(page, key)
   await page.getByRole('heading', { name: 'Slow reader' }).waitFor()
   await page.getByLabel('Document id').fill('doc_x')
-  // However slow the browser is, it will send more than one request per second in the end.
+  // However slow the browser is, it sends more than one request per second sooner or later.
   await until('the wait was shown', async () => {
     await page.getByRole('button', { name: 'Check' }).click()
-    return ((await page.evaluate('window.said')) as string[]).some((text) =>
+    return ((await page.evaluate('window.shown')) as string[]).some((text) =>
       /^Too many requests\. Continuing in \d+ s\.$/.test(text),
     )
   })
   await page.getByText('Not found:').waitFor()
-  await until('and is over', async () => (await page.locator('.trouble').innerText()) === '')
+  await until('the wait is over', async () => (await page.locator('.trouble').innerText()) === '')
   assert.deepEqual(faults, [])
 })
 
@@ -145,7 +145,7 @@ test('while the server is down the page polls it, and then continues', async () 
   const { page: other } = await open('/account', { key: world.key })
   await other.getByRole('heading', { name: 'Why can’t I see it?' }).waitFor()
   await world.server.stop()
-  // A view that was not open before cannot even be loaded.
+  // The code of a view that was not open before cannot even be loaded.
   await other.getByRole('link', { name: 'Documents', exact: true }).click()
   await other.getByText('The server is not responding.').waitFor()
   await other.getByRole('heading', { name: 'Documents', exact: true }).waitFor()
@@ -171,7 +171,7 @@ test('while the server is down no page shows empty data, and each continues when
   await changes.getByText('Waiting for new events').waitFor()
   await analysis.getByRole('button', { name: 'Start' }).waitFor()
   await world.server.stop()
-  // Nobody knows whether a run was started. The page says where to look, and reads the list again.
+  // The page cannot know whether a run was started. It says where to look, and reads the list again.
   await analysis.getByRole('button', { name: 'Start' }).click()
   await analysis.getByText('Check the list of runs before you start it again.').waitFor()
   const listed = analysis.waitForResponse((answer) => answer.ok() && answer.url().endsWith('/v1/analysis/runs'))
@@ -182,7 +182,7 @@ test('while the server is down no page shows empty data, and each continues when
   await documents.locator('.summary', { hasText: /^Waiting for the server …$/ }).waitFor()
   // The message stays visible wherever the reader has scrolled.
   await changes.mouse.wheel(0, 3_000)
-  await until('it was scrolled', async () => Number(await changes.evaluate('scrollY')) > 1_000)
+  await until('the page has scrolled', async () => Number(await changes.evaluate('scrollY')) > 1_000)
   const banner = await changes.getByText('The server is not responding.').boundingBox()
   assert.ok(banner && banner.y >= 0 && banner.y < 100, JSON.stringify(banner))
   await world.server.start()
@@ -194,7 +194,7 @@ test('while the server is down no page shows empty data, and each continues when
 
 const updated = await world.server.consumer(world.key, 'POST', '/v1/search', { query: 'ferry crews begin strike' })
 
-/** The reference is as long as a book, so only one of each kind of part is checked. */
+/** The reference is very long, so only one of each kind of part is checked. */
 const parts = ['.rail', '#nav', '#overview', '[id="changes.read"]', '#errors']
 
 const views: readonly (readonly [path: string, shown: string | RegExp, parts?: readonly string[]])[] = [
@@ -220,15 +220,15 @@ const views: readonly (readonly [path: string, shown: string | RegExp, parts?: r
 ]
 
 test('in every view axe finds nothing serious in light and dark, and nothing overflows a phone', async () => {
-  // Opening a page costs as much as a view, so each credential has one page that goes from view to view.
+  // Opening a page is expensive, so each credential has one page that goes from view to view.
   const reader = await open('/', { key: world.key })
   const operator = await open('/', { key: adminToken })
-  for (const [path, shown, looked = ['html']] of views) {
+  for (const [path, shown, selectors = ['html']] of views) {
     const { page, faults } = path.startsWith('/operate/') ? operator : reader
     await page.setViewportSize({ width: 1280, height: 900 })
     await page.goto(`${world.address}${path}`)
     await page.getByText(shown).first().waitFor()
-    assert.deepEqual(await seriousInBothThemes(page, looked), [], path)
+    assert.deepEqual(await seriousInBothThemes(page, selectors), [], path)
     await page.setViewportSize({ width: 390, height: 844 })
     const over = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
     assert.ok(Number(over) <= 0, `${path} is ${over} px too wide for a phone`)
@@ -259,10 +259,10 @@ test('the first view weighs less than 250 KB, and no script but the import map i
   const html = await first!.text()
   const entries = 'performance.getEntries().map(({ decodedBodySize }) => decodedBodySize ?? 0)'
   const weight = ((await page.evaluate(entries)) as number[]).reduce((sum, size) => sum + size, 0)
-  assert.ok(weight > 50_000, 'what was loaded is counted')
+  assert.ok(weight > 50_000, 'the loaded files are counted')
   console.log(`the first view weighs ${weight} bytes`)
   assert.ok(weight < 250_000, `${weight} bytes`)
-  // The page names every module in advance: none is discovered only when another has been read.
+  // The page has a preload link for every module, so no module is discovered only when another has been read.
   const late = '[...performance.getEntriesByType("resource")].map(({ name }) => new URL(name).pathname)'
   const named = html.matchAll(/<(?:link rel="modulepreload" href|script src)="([^"]+)"/g)
   const announced = new Set([...named].map(([, path]) => path))

@@ -15,7 +15,7 @@ async function idOf(query: string): Promise<string> {
   return body.results[0].document_id
 }
 
-test('the list loads more while scrolling, to the oldest document, and has few rows in the page', async () => {
+test('the list loads more while scrolling, down to the oldest document, and draws only a few rows', async () => {
   const { page, faults } = await open('/documents')
   await rows(page).first().waitFor()
   const summary = page.locator('.summary')
@@ -25,25 +25,25 @@ test('the list loads more while scrolling, to the oldest document, and has few r
   })
   const count = Number(/^\d+/.exec(await summary.innerText())![0])
   assert.ok(count >= 323, `${count} documents`)
-  assert.ok((await rows(page).count()) < 100, 'only what is in sight is in the page')
-  await until('the last row is in sight', async () => {
+  assert.ok((await rows(page).count()) < 100, 'only visible rows are drawn')
+  await until('the last row is visible', async () => {
     await page.mouse.wheel(0, 20_000)
     return (await page.locator(`li[aria-posinset="${count}"]`).count()) === 1
   })
-  // From row to row without a mouse, and into a document and back.
+  // The keyboard moves from row to row, and into a document and back.
   await page.locator(`li[aria-posinset="${count}"] a`).focus()
   await page.keyboard.press('ArrowUp')
   assert.equal(await page.evaluate('document.activeElement.closest("li").ariaPosInSet'), String(count - 1))
   await page.keyboard.press('Enter')
   await page.waitForURL(/\/documents\/doc_/)
   await page.goBack()
-  // The loaded rows are still there, and the reader is where they were.
-  await until('the row that led away has the focus', async () => {
+  // The loaded rows and the reader's position are restored.
+  await until('the row of the document has the focus', async () => {
     const at = await page.evaluate('document.activeElement.closest("li")?.ariaPosInSet')
     return at === String(count - 1)
   })
   await page.getByText(`${count} documents, newest first`, { exact: true }).waitFor()
-  // A link starts the list from its beginning.
+  // A link opens the list at its beginning.
   await page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name: 'Search' }).click()
   await page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name: 'Documents' }).click()
   await page.locator('li[aria-posinset="1"]').waitFor()
@@ -51,7 +51,7 @@ test('the list loads more while scrolling, to the oldest document, and has few r
   assert.deepEqual(faults, [])
 })
 
-test('a list of ten thousand rows has only the visible ones in the page', async () => {
+test('a list of ten thousand rows draws only the visible ones', async () => {
   const { page, faults } = await open('/documents')
   await rows(page).first().waitFor()
   await page.evaluate(`(async () => {
@@ -85,7 +85,7 @@ test('filters narrow the list, are in the address, and can be removed; a documen
   await facet('Published').getByLabel('To').fill('2026-11-10')
   await page.getByRole('button', { name: 'Published until Nov 10, 2026' }).waitFor()
   assert.equal(new URL(page.url()).search, '?dataset=news&classifications=energy&score_min=10&to=2026-11-10')
-  const asked = new URLSearchParams({
+  const query = new URLSearchParams({
     dataset_id: 'news',
     classification_codes: 'energy',
     score_min: '10',
@@ -93,7 +93,7 @@ test('filters narrow the list, are in the address, and can be removed; a documen
     created_from: new Date(Date.now() - 86_400_000).toISOString(),
     limit: '200',
   })
-  const { body } = await world.server.consumer(world.key, 'GET', `/v1/documents/browse?${asked}`)
+  const { body } = await world.server.consumer(world.key, 'GET', `/v1/documents/browse?${query}`)
   assert.ok(body.documents.length > 0)
   await page.getByText(new RegExp(`^${body.documents.length} documents?, newest first$`)).waitFor()
   const expected = body.documents.map(({ document }: { document: { title: string } }) => document.title)
@@ -102,7 +102,7 @@ test('filters narrow the list, are in the address, and can be removed; a documen
   assert.match(await page.locator('.as-code pre').innerText(), /classification_codes=energy/)
 
   await page.getByRole('button', { name: 'Classification: energy' }).click()
-  await until('it is let go', async () => !page.url().includes('energy'))
+  await until('the filter is removed', async () => !page.url().includes('energy'))
   const id = await idOf('Ferry crews begin three-day strike')
   await page.goto(`${world.address}/documents`)
   // Half-typed text is not lost while the list below loads.
@@ -132,9 +132,9 @@ test('a document opened from a search shows its changes, metrics, author and sim
   await author.getByRole('link', { name: 'Ferry dispute settled: crews accept new winter roster' }).waitFor()
   const near = page.getByRole('region', { name: 'Similar documents' })
   await near.getByRole('link').first().waitFor()
-  assert.equal(await near.locator(`a[href="/documents/${id}"]`).count(), 0, 'it is not its own neighbour')
+  assert.equal(await near.locator(`a[href="/documents/${id}"]`).count(), 0, 'a document is not similar to itself')
 
-  // Versions of the same moment have different labels, and the address has the compared versions.
+  // Versions of the same time have different labels, and the address has the compared versions.
   const offered = await page.getByLabel('Before').locator('option').allInnerTexts()
   assert.deepEqual(
     offered.map((words) => words.split(':')[0]),
@@ -146,7 +146,7 @@ test('a document opened from a search shows its changes, metrics, author and sim
   await page.getByText('Both versions have the same text.').waitFor()
   await author.getByRole('link', { name: 'All by this author' }).click()
   await page.getByRole('button', { name: /^Author: / }).waitFor()
-  await until('all are of the author', async () => {
+  await until('all documents are by the author', async () => {
     const facts = await page.locator('.document-row .document-facts').allInnerTexts()
     return facts.length > 1 && facts.every((text) => text.includes('Inga Tolland'))
   })
@@ -171,7 +171,7 @@ test('a document that does not exist or may not be read is shown as not found', 
 
 const harm = '<img src=x onerror="window.harmed=1"><script>window.harmed=1</script>'
 
-test('texts of a document are never markup, have their direction, and only web addresses are links', async () => {
+test('texts of a document are never markup, have their own direction, and only http and https URLs are links', async () => {
   const { server } = world
   await server.makeDataset('hostile-documents')
   const { key } = await server.makeApplication({
@@ -247,22 +247,22 @@ test('texts of a document are never markup, have their direction, and only web a
   assert.deepEqual(faults, [])
 })
 
-test('a document without a title is named by its beginning, if the reader may read it', async () => {
+test('a document without a title is named by the start of its body, if the reader may read it', async () => {
   const { key } = await world.server.makeApplication({
     name: 'No texts',
     entitlements: [{ datasets: ['community'], fields: ['title', 'author'] }],
   })
   const title = (page: Page) => page.locator('.document-row', { hasText: 'microblog' }).first().locator('.excerpt')
   const { page, faults } = await open('/documents?platforms=microblog')
-  await until('it begins', async () => (await title(page).innerText()) !== 'Without a title')
+  await until('the start of the body is shown', async () => (await title(page).innerText()) !== 'Without a title')
   const id = (await rows(page).first().getAttribute('href'))!.split('/').at(-1)
   const { body } = await world.server.consumer(world.key, 'GET', `/v1/documents/${id}/content`)
-  const begun = (await title(page).innerText()).replace(/ …$/, '')
-  assert.ok(begun.length > 20 && body.body.replace(/\s+/g, ' ').startsWith(begun), begun)
+  const excerpt = (await title(page).innerText()).replace(/ …$/, '')
+  assert.ok(excerpt.length > 20 && body.body.replace(/\s+/g, ' ').startsWith(excerpt), excerpt)
   await rows(page).first().click()
-  await page.getByRole('heading', { level: 1, name: begun }).waitFor()
-  const { page: blind, faults: others } = await open('/documents?platforms=microblog', key)
-  await title(blind).getByText('Without a title').waitFor()
+  await page.getByRole('heading', { level: 1, name: excerpt }).waitFor()
+  const { page: restricted, faults: others } = await open('/documents?platforms=microblog', key)
+  await title(restricted).getByText('Without a title').waitFor()
   assert.deepEqual([...faults, ...others], [])
 })
 

@@ -25,7 +25,7 @@ test('the overview shows documents, backlog, disk, requests with latencies, and 
   await page.getByText(`application "${attack}" (${applicationId}) is entitled to datasets that do not exist`).waitFor()
   await page.getByText('check the spelling, or create them').first().waitFor()
   const tile = (name: string) => page.locator('.tile', { has: page.getByText(name, { exact: true }) })
-  await until('the documents are counted', async () => {
+  await until('the tile shows the number of documents', async () => {
     const { indexed_documents: documents } = await server.mustAdmin('GET', '/admin/v1/indexing')
     return (await tile('Documents').innerText()).includes(Number(documents).toLocaleString('en-US'))
   })
@@ -68,7 +68,7 @@ test('an application is created, gets entitlements with a preview, and a key tha
   await wrong.locator('..').getByText('must be a language code').waitFor()
   await wrong.fill('en')
   await page.getByText(`(${documents} more)`).waitFor()
-  // A value that no document has may still be intended.
+  // A value that no document has is allowed, with a hint.
   await page.getByLabel('Platforms').fill('rsss')
   await page.getByText('Nothing in these datasets has rsss.').waitFor()
   await page.getByLabel('Platforms').fill('')
@@ -141,7 +141,7 @@ test('an application is created, gets entitlements with a preview, and a key tha
   )
 })
 
-test('if two people edit one application, the second sees the changes of the first, and loses nothing', async () => {
+test('if two people edit one application, the second sees the changes of the first, and loses no edits', async () => {
   const { applicationId } = await server.makeApplication({
     name: 'Edited by two',
     policy: { burst: 5 },
@@ -159,13 +159,13 @@ test('if two people edit one application, the second sees the changes of the fir
   await page.getByLabel('community', { exact: true }).check()
   await asAda('PUT', `${api}/entitlements`, { entitlements: [{ datasets: ['video'], platforms: ['podcast'] }] })
   await page.getByRole('button', { name: 'Save entitlements' }).click()
-  const meanwhile = page.locator('.meanwhile')
-  await meanwhile.getByText('Ada changed this while you were editing').waitFor()
-  await meanwhile.getByText('Documents of the dataset video, from the platform podcast').waitFor()
-  await meanwhile.getByText('Documents of the datasets news and community, from any platform').waitFor()
+  const conflict = page.locator('.conflict')
+  await conflict.getByText('Ada changed this while you were editing').waitFor()
+  await conflict.getByText('Documents of the dataset video, from the platform podcast').waitFor()
+  await conflict.getByText('Documents of the datasets news and community, from any platform').waitFor()
   await page.getByText('Not saved yet').waitFor()
   assert.deepEqual((await server.mustAdmin('GET', api)).entitlements[0].datasets, ['video'])
-  // The present number is counted from the stored entitlements.
+  // The current number is counted with the stored entitlements.
   const body = { entitlements: [{ datasets: ['video'], platforms: ['podcast'] }] }
   const { documents } = await server.mustAdmin('POST', '/admin/v1/entitlements/count', body)
   await page.getByText(`Can read ${documents} documents now and`).waitFor()
@@ -176,12 +176,12 @@ test('if two people edit one application, the second sees the changes of the fir
   await page.getByText('Documents of the datasets news and community, from any platform').waitFor()
   assert.deepEqual((await server.mustAdmin('GET', api)).entitlements[0].datasets, ['news', 'community'])
 
-  // Limits that were left alone take their stored values.
+  // Untouched limits take their stored values.
   await page.getByRole('button', { name: 'Edit name and limits' }).click()
   await page.getByLabel('Name', { exact: true }).fill('Edited by three')
   await asAda('PATCH', api, { policy: { burst: 8, daily_quotas: { search: 3 } } })
   await page.getByRole('button', { name: 'Save', exact: true }).click()
-  await meanwhile.getByText('Searches per day').waitFor()
+  await conflict.getByText('Searches per day').waitFor()
   assert.equal(await page.getByLabel('Burst').inputValue(), '8')
   await page.getByRole('button', { name: 'Save', exact: true }).click()
   await page.getByRole('heading', { name: 'Edited by three', level: 1 }).waitFor()
@@ -194,21 +194,21 @@ test('if two people edit one application, the second sees the changes of the fir
   await page.getByLabel('Description').fill('Of the one')
   await asAda('PUT', '/admin/v1/datasets/edited-by-two', { name: 'Of the other' })
   await page.getByRole('button', { name: 'Save' }).click()
-  await meanwhile.getByText('Ada changed this').waitFor()
+  await conflict.getByText('Ada changed this').waitFor()
   await page.getByRole('button', { name: 'Save' }).click()
   await page.getByText('Of the other. Of the one').waitFor()
   assert.deepEqual(faults, [])
 })
 
-test('leaving unsaved edits needs a confirmation: by a link, by "back", by closing', async () => {
+test('leaving unsaved edits by a link, by "back" or by closing the page needs a confirmation', async () => {
   const { page, faults } = await operate('applications')
   await page.getByRole('link', { name: 'Sample reader', exact: true }).click()
   await page.getByRole('button', { name: 'Edit entitlements' }).click()
   const remaining = page.getByRole('button', { name: 'Save entitlements' })
-  const asked: string[] = []
+  const questions: string[] = []
   let answer = false
   page.on('dialog', async (dialog) => {
-    asked.push(dialog.type())
+    questions.push(dialog.type())
     await (answer ? dialog.accept() : dialog.dismiss())
   })
   // Nothing has been changed yet, so there is no question.
@@ -218,25 +218,25 @@ test('leaving unsaved edits needs a confirmation: by a link, by "back", by closi
   await page.getByRole('button', { name: 'Edit entitlements' }).click()
   await page.getByLabel('Regions').first().fill('XX')
   await page.getByRole('link', { name: 'Audit' }).click()
-  await until('it is asked', () => asked.length === 1)
+  await until('the page asks', () => questions.length === 1)
   await page.goBack()
-  await until('it is asked again', () => asked.length === 2)
+  await until('the page asks again', () => questions.length === 2)
   await page.waitForURL(`**/operate/applications/${world.applicationId}`)
   assert.equal(await page.getByLabel('Regions').first().inputValue(), 'XX')
   await remaining.waitFor()
   answer = true
   await page.getByRole('link', { name: 'Audit' }).click()
   await page.waitForURL('**/operate/audit')
-  assert.deepEqual(asked, ['confirm', 'confirm', 'confirm'])
+  assert.deepEqual(questions, ['confirm', 'confirm', 'confirm'])
   await page.goBack()
   await page.getByRole('button', { name: 'Edit entitlements' }).click()
   await page.getByLabel('Regions').first().fill('XX')
   await page.close({ runBeforeUnload: true })
-  await until('the browser asks', () => asked.at(-1) === 'beforeunload')
+  await until('the browser asks', () => questions.at(-1) === 'beforeunload')
   assert.deepEqual(faults, [])
 })
 
-test('the navigation of a phone marks the current view, and shows that it scrolls', async () => {
+test('on a phone the navigation shows the current view, and where it continues', async () => {
   const { page } = await operate('audit', { width: 390 })
   const bar = page.getByRole('navigation', { name: 'Views' })
   const current = bar.getByRole('link', { name: 'Audit' })
@@ -244,17 +244,19 @@ test('the navigation of a phone marks the current view, and shows that it scroll
     const { x, width } = (await current.boundingBox())!
     return x >= 0 && x + width <= 390
   }
-  await until('the present view is in sight', isInSight)
-  await until('there is more before it', async () => /before|both/.test((await bar.getAttribute('data-more')) ?? ''))
+  await until('the link to the current view is visible', isInSight)
+  await until('the navigation continues to the left', async () =>
+    /before|both/.test((await bar.getAttribute('data-more')) ?? ''),
+  )
   await bar.evaluate((one) => one.scrollTo({ left: 0 }))
-  await until('there is more after it', async () => (await bar.getAttribute('data-more')) === 'after')
+  await until('the navigation continues to the right', async () => (await bar.getAttribute('data-more')) === 'after')
 })
 
 test('in dialogs axe finds nothing serious in light and dark, and nothing overflows a phone', async () => {
   const { applicationId } = await server.makeApplication({ name: 'Looked at', entitlements: [{ datasets: ['gone'] }] })
   const { page, faults } = await operate(`applications/${applicationId}`, { expected: /status of 4(00|12)/ })
   const button = (name: string) => page.getByRole('button', { name, exact: true })
-  const look = async (what: string, part = '.dialog'): Promise<void> => {
+  const checkAccessibility = async (what: string, part = '.dialog'): Promise<void> => {
     assert.deepEqual(await seriousInBothThemes(page, [part]), [], what)
     await page.setViewportSize({ width: 390, height: 844 })
     const over = await page.locator(part).evaluate((one) => one.scrollWidth - one.clientWidth)
@@ -265,32 +267,32 @@ test('in dialogs axe finds nothing serious in light and dark, and nothing overfl
   await page.getByText('does not exist').waitFor()
   await page.getByLabel('Languages').fill('1')
   await page.getByText('Entry 1, Languages').waitFor()
-  await look('the editor of entitlements', '.editor')
+  await checkAccessibility('the editor of entitlements', '.editor')
   await page.getByLabel('Languages').fill('')
   await button('Cancel').click()
   await button('New key').click()
-  await look('a new key')
+  await checkAccessibility('a new key')
   await button('Create key').click()
   await page.locator('.secret').waitFor()
-  await look('a secret')
+  await checkAccessibility('a secret')
   await button('Done').click()
   await button('Edit name and limits').click()
-  await look('limits')
+  await checkAccessibility('limits')
   await server.mustAdmin('PATCH', apiOf(page), { policy: { burst: 9 } })
   await button('Save').click()
-  await page.locator('.meanwhile').waitFor()
-  await look('limits that somebody changed')
+  await page.locator('.conflict').waitFor()
+  await checkAccessibility('limits that somebody changed')
   await button('Cancel').click()
   await page.getByRole('link', { name: 'Erasures' }).click()
   await button('Erase documents').click()
   await page.getByLabel('What', { exact: true }).selectOption('All documents of a dataset')
   await page.getByLabel('Dataset', { exact: true }).selectOption('video')
   await page.getByLabel('Type video to confirm').waitFor()
-  await look('an erasure')
+  await checkAccessibility('an erasure')
   assert.deepEqual(faults, [])
 })
 
-test('a viewer sees everything, and why they may not change it', async () => {
+test('a viewer sees everything, and the reason why they may not change it', async () => {
   const { admin_token: viewer } = await server.mustAdmin('POST', '/admin/v1/tokens', { name: 'Vera', role: 'viewer' })
   const { page, faults } = await open(`/operate/applications/${world.applicationId}`)
   await page.getByLabel('Admin token').fill(viewer)
@@ -311,7 +313,7 @@ test('a viewer sees everything, and why they may not change it', async () => {
   assert.deepEqual(faults, [])
 })
 
-test('datasets show their documents, and are created and edited like classifications; one in use is not deleted', async () => {
+test('datasets show their number of documents; they and their classifications are created and edited; one in use is not deleted', async () => {
   const { page, faults } = await operate('datasets', { expected: /status of 409/ })
   const { documents } = await server.mustAdmin('POST', '/admin/v1/entitlements/count', {
     entitlements: [{ datasets: ['video'] }],
@@ -358,7 +360,7 @@ test('datasets show their documents, and are created and edited like classificat
   assert.deepEqual(faults, [])
 })
 
-test('a collector gets its key and shows its live query task, and an erasure is shown with its progress', async () => {
+test('a new collector gets its key, its live query task is listed, and an erasure is shown with its progress', async () => {
   const dataset = 'operated-live'
   await server.makeDataset(dataset)
   const { page, faults } = await operate('collectors', { expected: /status of 404/ })
@@ -377,7 +379,7 @@ test('a collector gets its key and shows its live query task, and an erasure is 
     policy: { live: { enabled: true } },
     entitlements: [{ datasets: [dataset] }],
   })
-  const asked = await server.call('POST', '/v1/live-queries', {
+  const questions = await server.call('POST', '/v1/live-queries', {
     headers: { authorization: `Bearer ${reader.key}`, 'idempotency-key': 'operated' },
     body: {
       query: attack,
@@ -387,13 +389,13 @@ test('a collector gets its key and shows its live query task, and an erasure is 
       deadline_seconds: 900,
     },
   })
-  assert.equal(asked.status, 202, asked.text)
+  assert.equal(questions.status, 202, questions.text)
   const [task] = (await lease()).body.tasks
   const row = page.getByRole('row').filter({ hasText: reader.applicationId })
   await row.getByText('running', { exact: true }).waitFor()
   await row.getByText('0 of 20').waitFor()
   await collect(`tasks/${task.task_id}/complete`, { status: 'failed', error: { code: 'gone', message: attack } })
-  await until('it is among those that are over', async () => (await row.count()) === 0)
+  await until('the task is no longer listed as unfinished', async () => (await row.count()) === 0)
   await page.getByLabel('Include finished ones').check()
   await row.getByText('failed', { exact: true }).waitFor()
   await page.waitForURL('**/operate/collectors?all=1')
@@ -449,8 +451,8 @@ test('the run queue, usage by application and day, and the audit log, which name
   await page.getByRole('link', { name: 'Usage' }).click()
   await page.getByRole('combobox', { name: 'Application' }).selectOption(reader.applicationId)
   await page.waitForURL(`**/operate/usage?days=7&application=${reader.applicationId}`)
-  // Use is recorded a moment later.
-  await until('the use is shown', async () => {
+  // Usage is recorded a moment later.
+  await until('the usage is shown', async () => {
     await page.reload()
     await page.getByRole('heading', { name: 'Usage' }).waitFor()
     await page.getByText(/No requests in this period|Requests by day/).waitFor()
@@ -479,7 +481,7 @@ test('the run queue, usage by application and day, and the audit log, which name
   await line.getByText('"name": "By them"').waitFor()
   const shown = await page.getByRole('row').count()
   await page.getByRole('button', { name: 'Load more' }).click()
-  await until('older ones are there', async () => (await page.getByRole('row').count()) > shown)
+  await until('older entries are listed', async () => (await page.getByRole('row').count()) > shown)
   assert.equal(await page.title(), 'Audit · Tidemark')
   assert.deepEqual(faults, [])
 })

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { consoleInBrowser } from './console-world.ts'
 
-/** The pages in a real browser: they draw, the content policy blocks nothing, and "Try it" works. */
+/** The public pages in a real browser: they load, the content policy blocks nothing, and "Try it" works. */
 const { world, open } = await consoleInBrowser()
 
-test('the welcome says that the instance is ready and links to the reference', async () => {
+test('the welcome page says that the instance is ready and links to the reference', async () => {
   const { page, faults } = await open('/')
   await page.locator('.verdict').getByText('Ready', { exact: true }).waitFor()
   await page.getByRole('link', { name: 'Backfill and follow' }).click()
@@ -14,7 +14,7 @@ test('the welcome says that the instance is ready and links to the reference', a
   await page.getByRole('link', { name: 'Open the API reference' }).click()
   await page.waitForURL('**/docs')
   assert.deepEqual(faults, [])
-  assert.doesNotMatch(world.server.stderr, /Warning/, 'whoever reads the log can do nothing about the runtime')
+  assert.doesNotMatch(world.server.stderr, /Warning/, 'the log has no warnings of the runtime')
 })
 
 test('the reference lists every described operation, and a deep link opens one', async () => {
@@ -25,7 +25,7 @@ test('the reference lists every described operation, and a deep link opens one',
   const described = Object.values(description.paths).flatMap((methods) => Object.keys(methods)).length
   assert.ok(listed >= described, `${listed} links for ${described} operations`)
   await page.locator('#nav a[href="#changes.read"][aria-current]').waitFor()
-  // The last section is marked too, although nothing follows it that could be scrolled in.
+  // The last section can be marked too, although nothing follows it.
   await page.setViewportSize({ width: 1280, height: 1600 })
   const last = page.locator('#groups a').last()
   await last.click()
@@ -34,7 +34,7 @@ test('the reference lists every described operation, and a deep link opens one',
   assert.deepEqual(faults, [])
 })
 
-test('the filter finds operations by a field or a text, says where, and Enter goes to the one with that name', async () => {
+test('the filter finds operations by a field or a text and says where; Enter goes to the operation of that name', async () => {
   const { page, faults } = await open('/docs')
   const filter = page.getByLabel('Filter by title, field or text')
   const link = (id: string) => page.locator(`#nav a[href="#${id}"]`)
@@ -73,7 +73,7 @@ test('a request is shown in three languages with the variable of its credential,
   await shows('account.read', '-H "Authorization: Bearer $TIDEMARK_KEY"')
   await shows('collector.documents', 'Bearer $TIDEMARK_COLLECTOR_KEY')
   await shows('admin.datasets.list', 'Bearer $TIDEMARK_ADMIN_TOKEN')
-  // IDs of another instance would be 404 here, so a placeholder says which one to fill in.
+  // IDs of another instance do not exist here, so there are placeholders.
   await shows('documents.read', '/v1/documents/DOCUMENT_ID ')
   await shows('documents.batchGet', '"DOCUMENT_ID"')
   await shows('analysis.artifacts.download', '/v1/analysis/runs/RUN_ID/artifacts/ARTIFACT_ID')
@@ -92,7 +92,7 @@ test('a request is shown in three languages with the variable of its credential,
   assert.deepEqual(faults, [])
 })
 
-test('the guides stand beside the reference, with the address of this instance, and are found by the filter', async () => {
+test('the guides are part of the reference, have the address of this instance, and are found by the filter', async () => {
   const { page, faults } = await open('/docs#guide-backfill-and-follow')
   await page.getByRole('heading', { name: 'Backfill and follow' }).waitFor()
   for (const name of ['first-search', 'backfill-and-follow', 'entitlements', 'collectors']) {
@@ -124,7 +124,7 @@ test('the reference has every error code with its status and what to do about it
   assert.deepEqual(faults, [])
 })
 
-test('"Try it" sends a request with the key that was typed in and shows the answer', async () => {
+test('"Try it" sends a request with the typed key and shows the response', async () => {
   const { page, faults } = await open('/docs#account.read')
   const operation = page.locator('section, article').filter({ hasText: 'GET/v1/account' }).last()
   await operation.getByText('Try it').click()
@@ -141,13 +141,13 @@ test('"Try it" sends a request with the key that was typed in and shows the answ
 test('an unknown address gives a browser a page and other clients JSON; both are 404', async () => {
   const { page, faults } = await open('/nowhere?x=1')
   await page.getByRole('heading', { name: 'Page not found' }).waitFor()
-  // The browser itself reports the status once. Anything else is a fault of the page.
+  // The browser reports the status once. Any other error is a fault of the page.
   assert.equal(faults.length, 1, faults.join('\n'))
   assert.match(faults[0]!, /status of 404/)
   await page.getByRole('link', { name: 'Open the API reference' }).click()
   await page.waitForURL('**/docs')
 
-  const ask = async (accept: string, method = 'GET', path = '/nowhere') => {
+  const request = async (accept: string, method = 'GET', path = '/nowhere') => {
     const answer = await fetch(`${world.address}${path}`, { method, headers: { accept } })
     const type = answer.headers.get('content-type')?.split(';')[0]
     assert.match(answer.headers.get('vary') ?? '', /\baccept\b/i)
@@ -156,24 +156,24 @@ test('an unknown address gives a browser a page and other clients JSON; both are
   }
   const html = [404, 'text/html']
   const json = [404, 'application/json']
-  assert.deepEqual(await ask('text/html,application/xhtml+xml,*/*;q=0.8'), html)
-  assert.deepEqual(await ask('text/html', 'HEAD'), html)
+  assert.deepEqual(await request('text/html,application/xhtml+xml,*/*;q=0.8'), html)
+  assert.deepEqual(await request('text/html', 'HEAD'), html)
   for (const accept of ['*/*', 'application/json', 'application/json, text/html;q=0.5', 'text/plain']) {
-    assert.deepEqual(await ask(accept), json, accept)
+    assert.deepEqual(await request(accept), json, accept)
   }
-  assert.deepEqual(await ask('text/html', 'POST'), json)
-  // For a person, an unreadable address is also one that was not found.
+  assert.deepEqual(await request('text/html', 'POST'), json)
+  // A browser gets the same page for a badly encoded address.
   for (const path of ['/documents/%E0%A4%A', '/search?q=%ff', '/documents/a%00b']) {
-    assert.deepEqual(await ask('text/html', 'GET', path), html, path)
-    assert.deepEqual(await ask('*/*', 'GET', path), [400, 'application/json'], path)
+    assert.deepEqual(await request('text/html', 'GET', path), html, path)
+    assert.deepEqual(await request('*/*', 'GET', path), [400, 'application/json'], path)
   }
-  // Only the modules and styles of a library are served, and nothing beside them.
+  // Only the modules and styles of a library are served.
   const statusOf = async (file: string) => (await fetch(`${world.address}/assets/packages/preact/${file}`)).status
   assert.equal(await statusOf('dist/preact.mjs'), 200)
   for (const file of ['package.json', 'dist/..%2Fpackage.json', 'src/index.js', '%2E%2E/fastify/fastify.js']) {
     assert.equal(await statusOf(file), 404, file)
   }
-  assert.deepEqual(await ask('text/html', 'GET', '/v1/search'), [405, 'application/json'])
+  assert.deepEqual(await request('text/html', 'GET', '/v1/search'), [405, 'application/json'])
 })
 
 test('nothing overflows a phone', async () => {

@@ -21,7 +21,7 @@ test('results appear while typing, corrected and marked; the address holds the w
   await page.getByText('No matches for “tidel”. Showing results for “tide”').waitFor()
   assert.equal(new URL(page.url()).search, '?q=tidel+power')
 
-  // From the query to the results and back, without a mouse.
+  // The keyboard moves from the query to the results and back.
   await page.keyboard.press('ArrowDown')
   assert.equal(await page.evaluate('document.activeElement === document.querySelector(".result .title")'), true)
   await page.keyboard.press('Escape')
@@ -50,24 +50,24 @@ test('facets, days and modes change the results; "back" restores them', async ()
   await page.getByRole('button', { name: 'More results' }).click()
   await page.getByText(/^40 of \d+ documents$/).waitFor()
 
-  // Into a result of the second page and back: to all loaded pages, the scroll position, and the result.
+  // Returning from a result of the second page restores the loaded pages, the scroll position, and the focus.
   await page.emulateMedia({ reducedMotion: 'reduce' })
   const result = titles(page).nth(33)
   await result.focus()
   const [href, top] = [await result.getAttribute('href'), Number(await page.evaluate('scrollY'))]
   assert.ok(top > 1_000)
-  const asked: string[] = []
-  page.on('request', (request) => asked.push(request.postData() ?? ''))
+  const sent: string[] = []
+  page.on('request', (request) => sent.push(request.postData() ?? ''))
   await page.keyboard.press('Enter')
   await page.getByRole('heading', { name: 'About' }).waitFor()
   await page.goBack()
   await page.getByText(/^40 of \d+ documents$/).waitFor()
   assert.equal(await page.evaluate('document.activeElement.getAttribute("href")'), href)
   assert.equal(await page.evaluate('scrollY'), top)
-  assert.ok(!asked.some((body) => body.includes('"query":"the"')), 'it is not searched for again')
+  assert.ok(!sent.some((body) => body.includes('"query":"the"')), 'the search is not repeated')
   await facet('Dataset').getByLabel('community').check()
   await page.getByRole('button', { name: 'Dataset: community' }).waitFor()
-  await until('all are of the community', async () => {
+  await until('all results are of the dataset community', async () => {
     const facts = await page.locator('.result-facts').allInnerTexts()
     return facts.length > 0 && facts.every((text) => text.startsWith('community'))
   })
@@ -80,7 +80,7 @@ test('facets, days and modes change the results; "back" restores them', async ()
   await page.getByRole('button', { name: /^Published from/ }).click()
   await page.getByText('Both', { exact: true }).click()
   await page.getByText('Counts cover only the best matches').waitFor()
-  assert.equal(await facet('Topic').count(), 0, 'what only words can be narrowed by is not offered')
+  assert.equal(await facet('Topic').count(), 0, 'filters of keyword search are not offered')
   await page.goBack()
   await facet('Topic').waitFor()
   assert.deepEqual(faults, [])
@@ -88,7 +88,7 @@ test('facets, days and modes change the results; "back" restores them', async ()
 
 const harm = '<img src=x onerror="window.harmed=1"><script>window.harmed=1</script>'
 
-test('texts of documents are never markup, and only web addresses are links', async () => {
+test('texts of documents are never markup, and only http and https URLs are links', async () => {
   const { server } = world
   await server.makeDataset('hostile')
   const { key } = await server.makeApplication({ name: harm, entitlements: [{ datasets: ['hostile'] }] })
@@ -142,10 +142,10 @@ test('texts of documents are never markup, and only web addresses are links', as
   const [leave, rail] = await Promise.all(
     ['.rail .who svg', '.rail'].map(async (part) => (await page.locator(part).boundingBox())!),
   )
-  assert.ok(leave!.x + leave!.width <= rail!.x + rail!.width, 'the sign is within the rail')
+  assert.ok(leave!.x + leave!.width <= rail!.x + rail!.width, 'the icon is within the rail')
   assert.deepEqual(faults, [])
 
-  // A time far from all others is named beside the bars, and narrows the search as they do.
+  // A document published long after all others is counted beside the bars, and the count narrows the search.
   await page.goto(`${world.address}/search?q=squall`)
   await page.getByRole('button', { name: 'Nov 1, 2026: 1 document', exact: true }).waitFor()
   await page.getByRole('button', { name: '1 after' }).click()
@@ -210,7 +210,7 @@ test('a word of any length stays within its box, in every view, on a desktop and
   assert.deepEqual(faults, [])
 })
 
-test('on a phone in landscape the bars scroll away, and leave the height to the results', async () => {
+test('on a phone in landscape the bars scroll away and leave their height to the results', async () => {
   const { page, faults } = await open('/search?q=ferry')
   await page.setViewportSize({ width: 844, height: 390 })
   await titles(page).nth(8).scrollIntoViewIfNeeded()
@@ -221,14 +221,14 @@ test('on a phone in landscape the bars scroll away, and leave the height to the 
   assert.deepEqual(faults, [])
 })
 
-test('an error of the server is shown in its words, as text', async () => {
+test('an error message of the server is shown as text', async () => {
   const { page } = await openPage(`/search?q=tide&languages=${encodeURIComponent('<img src=x>')}`, {
     key: world.key,
     expected: /status of 400/,
   })
-  const told = page.getByRole('alert')
-  await told.waitFor()
-  assert.match(await told.innerText(), /^Languages must be an ISO 639-1 code, .* not "<img src=x>"\.$/)
+  const alert = page.getByRole('alert')
+  await alert.waitFor()
+  assert.match(await alert.innerText(), /^Languages must be an ISO 639-1 code, .* not "<img src=x>"\.$/)
   assert.equal(await page.locator('main img').count(), 0)
 })
 
@@ -248,7 +248,7 @@ test('without results, a dataset and platforms for live collection can still be 
   }
 })
 
-test('live collection is started, followed to its end, and shows the new documents', async () => {
+test('live collection is started, polled to its end, and shows the new documents', async () => {
   const { server } = world
   // Live queries need a collector, which the server knows by its requests for tasks.
   await server.collector(world.collectorKey, 'POST', '/collector/v1/tasks/lease', { platforms: ['forum'] })

@@ -8,15 +8,15 @@ interface Violation {
 }
 
 /**
- * Returns what would stop people with other eyes, ears or hands on a page, or in some of its parts. `rules` limits the
- * check to these.
+ * Returns the serious accessibility violations that axe finds on a page, or in some of its parts. `rules` limits the
+ * check to these rules.
  */
 export async function seriousFindings(
   page: Page,
   parts: readonly string[] = ['html'],
   rules: readonly string[] | null = null,
 ): Promise<string[]> {
-  // Half a megabyte, which stays until the page navigates.
+  // The script stays in the page until it navigates.
   if (!(await page.evaluate("'axe' in window"))) await page.evaluate(axe.source)
   const options = { resultTypes: ['violations'], ...(rules !== null && { runOnly: { type: 'rule', values: rules } }) }
   const run = `axe.run(${JSON.stringify(parts)}, ${JSON.stringify(options)})`
@@ -26,7 +26,7 @@ export async function seriousFindings(
     .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`)
 }
 
-/** The same in both themes, which differ only in colours. */
+/** Checks both themes. They differ only in colours, so the dark one is checked only for contrast. */
 export async function seriousInBothThemes(page: Page, parts?: readonly string[]): Promise<string[]> {
   await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' })
   const light = await seriousFindings(page, parts)

@@ -6,6 +6,7 @@ import type { BrowseQuery, CatalogStore, DocumentRecord } from '../../src/catalo
 import type { ContentStore, IncomingDocument } from '../../src/ingest/content-store.ts'
 import type { OperatorStore } from '../../src/operator/operator-store.ts'
 import { UnavailableError } from '../../src/platform/errors.ts'
+import { sampleValues } from '../support/document-fields.ts'
 import { datasets, expected, history, type Known, knownAfter, listing, worldStartMs } from './catalog-store-world.ts'
 
 /** A fresh, empty store with the ports that fill it. */
@@ -28,13 +29,8 @@ const everything: ScopeEntry = {
 }
 const plain: BrowseQuery = {
   scope: { entries: [everything] },
-  externalAuthorId: null,
-  topics: null,
-  tags: null,
-  classifications: null,
+  conditions: {},
   contentTypes: null,
-  scoreMin: null,
-  scoreMax: null,
   publishedFrom: null,
   publishedTo: null,
   createdFrom: null,
@@ -89,17 +85,9 @@ export function checkCatalogStore(name: string, openStore: () => Promise<Catalog
     test('a document is read as it was written, with its current content and latest snapshot where asked', async () => {
       const [id] = await send(
         document('read', {
-          url: 'https://a.example/read',
-          thumbnailUrl: 'https://a.example/read.png',
+          ...sampleValues('property'),
           title: 'Title',
-          contentType: 'article',
-          language: 'en',
-          region: 'GB',
-          publishedAt: 5,
           observedAt: 6,
-          author: { external_author_id: 'u9', nickname: 'Nine' },
-          topics: ['t'],
-          tags: ['g'],
           score: -4,
           metrics: { likes: 2 },
           facts: [{ kind: 'category', level: 'document', metadata: { label_code: 'sport' } }],
@@ -109,25 +97,16 @@ export function checkCatalogStore(name: string, openStore: () => Promise<Catalog
       const [record] = await store.catalog.documents([id!, 'doc_missing'], { snapshot: true })
       const { currentVersionId, snapshot, ...rest } = record!
       assert.deepEqual(rest, {
+        ...sampleValues('property'),
         documentId: id,
         datasetId: 'd1',
         platform: 'p1',
         externalId: 'read',
-        url: 'https://a.example/read',
-        thumbnailUrl: 'https://a.example/read.png',
         title: 'Title',
-        contentType: 'article',
-        language: 'en',
-        region: 'GB',
-        status: 'active',
         versionCount: 1,
-        publishedAt: 5,
         createdAt,
         observedAt: 6,
         seenAt: 6,
-        author: { external_author_id: 'u9', nickname: 'Nine' },
-        topics: ['t'],
-        tags: ['g'],
         classifications: ['sport'],
         score: -4,
       })
@@ -229,7 +208,7 @@ export function checkCatalogStore(name: string, openStore: () => Promise<Catalog
 
     test('a listing attaches the latest snapshot where asked, null where there is none', async () => {
       await send(document('s1', { tags: ['snap'], score: 1 }), document('s2', { tags: ['snap'] }))
-      const found = await store.catalog.browse({ ...plain, tags: ['snap'], snapshot: true })
+      const found = await store.catalog.browse({ ...plain, conditions: { tags: ['snap'] }, snapshot: true })
       assert.deepEqual(
         found.map(({ externalId, snapshot }) => [externalId, snapshot?.score ?? null]),
         [
@@ -237,7 +216,7 @@ export function checkCatalogStore(name: string, openStore: () => Promise<Catalog
           ['s1', 1],
         ],
       )
-      assert.ok(!('snapshot' in (await store.catalog.browse({ ...plain, tags: ['snap'] }))[0]!))
+      assert.ok(!('snapshot' in (await store.catalog.browse({ ...plain, conditions: { tags: ['snap'] } }))[0]!))
     })
 
     test('a fact of an old version is no longer listed, one of the document is; so are changed tags', async () => {
@@ -248,27 +227,31 @@ export function checkCatalogStore(name: string, openStore: () => Promise<Catalog
         document('f1', { facts: facts('version') }),
         document('f2', { facts: facts('document'), tags: ['old'] }),
       )
-      assert.deepEqual(await browse({ classifications: ['f-version', 'f-document'] }), [idOf.get('f2'), idOf.get('f1')])
+      assert.deepEqual(await browse({ conditions: { classifications: ['f-version', 'f-document'] } }), [
+        idOf.get('f2'),
+        idOf.get('f1'),
+      ])
       await send(document('f1', { body: 'another' }), document('f2', { body: 'another', tags: ['new'] }))
-      assert.deepEqual(await browse({ classifications: ['f-version', 'f-document'] }), [idOf.get('f2')])
-      assert.deepEqual(await browse({ tags: ['old'] }), [])
-      assert.deepEqual(await browse({ tags: ['new'] }), [idOf.get('f2')])
+      assert.deepEqual(await browse({ conditions: { classifications: ['f-version', 'f-document'] } }), [idOf.get('f2')])
+      assert.deepEqual(await browse({ conditions: { tags: ['old'] } }), [])
+      assert.deepEqual(await browse({ conditions: { tags: ['new'] } }), [idOf.get('f2')])
     })
 
     test('windows are half-open to the millisecond, scores closed', async () => {
       const [id] = await send(document('edge', { score: 10, publishedAt: 1000, tags: ['edge'] }))
       const at = clockMs
-      const matches = async (query: Partial<BrowseQuery>) => (await browse({ tags: ['edge'], ...query })).includes(id!)
+      const matches = async (query: Partial<BrowseQuery>) =>
+        (await browse({ ...query, conditions: { tags: ['edge'], ...query.conditions } })).includes(id!)
       assert.ok(await matches({ createdFrom: at, createdTo: at + 1 }))
       assert.ok(!(await matches({ createdFrom: at + 1 })))
       assert.ok(!(await matches({ createdTo: at })))
       assert.ok(await matches({ publishedFrom: 1000, publishedTo: 1001 }))
       assert.ok(!(await matches({ publishedFrom: 1001 })))
       assert.ok(!(await matches({ publishedTo: 1000 })))
-      assert.ok(await matches({ scoreMin: 10, scoreMax: 10 }))
-      assert.ok(!(await matches({ scoreMin: 11 })))
-      assert.ok(!(await matches({ scoreMax: 9 })))
-      assert.ok(await matches({ scoreMin: -1e300, scoreMax: 1e300 }))
+      assert.ok(await matches({ conditions: { score: { min: 10, max: 10 } } }))
+      assert.ok(!(await matches({ conditions: { score: { min: 11, max: null } } })))
+      assert.ok(!(await matches({ conditions: { score: { min: null, max: 9 } } })))
+      assert.ok(await matches({ conditions: { score: { min: -1e300, max: 1e300 } } }))
     })
 
     test('a URL that many documents share is paged to its end, also where most of them are not readable', async () => {
@@ -288,8 +271,10 @@ export function checkCatalogStore(name: string, openStore: () => Promise<Catalog
       const tags = Array.from({ length: 200 }, (_, i) => `v${i}`)
       const names = [...datasets, ...Array.from({ length: 997 }, (_, i) => `none${i}`)]
       const scope = { entries: [{ ...everything, datasets: names, languages: null }] }
-      assert.deepEqual(await browse({ tags, scope }), [id])
-      assert.deepEqual(await browse({ tags, contentTypes: ['odd', ...tags.slice(0, 150)], scope }), [id])
+      assert.deepEqual(await browse({ conditions: { tags }, scope }), [id])
+      assert.deepEqual(await browse({ conditions: { tags }, contentTypes: ['odd', ...tags.slice(0, 150)], scope }), [
+        id,
+      ])
       const narrow = { entries: [{ ...everything, datasets: names, platforms: ['p1', ...tags.slice(0, 20)] }] }
       assert.deepEqual(await browse({ contentTypes: ['odd'], scope: narrow }), [id])
     })
@@ -305,7 +290,7 @@ export function checkCatalogStore(name: string, openStore: () => Promise<Catalog
       }
       const got: string[] = []
       for (let last: string | null = null; ; last = got.at(-1)!) {
-        const page = await browse({ tags: ['meet-a'], topics: ['meet-b'], limit: 7, before: last })
+        const page = await browse({ conditions: { tags: ['meet-a'], topics: ['meet-b'] }, limit: 7, before: last })
         got.push(...page)
         if (page.length < 7) break
       }

@@ -127,9 +127,9 @@ export function checkChangeLog(name: string, openStore: () => Promise<ContentFix
         assert.equal(page.passed!.sequence, page.position)
         const { mark } = page.passed!
         const next = (passed: typeof last) => store.changes.read(query({ after: page.position, passed, limit: 3 }))
-        assert.equal((await next(page.passed)).isOther, false)
-        assert.equal((await next({ sequence: page.position, mark: `${mark.slice(1)}x` })).isOther, true)
-        assert.equal((await next({ sequence: page.position - 1, mark })).isOther, true)
+        assert.equal((await next(page.passed)).wasRolledBack, false)
+        assert.equal((await next({ sequence: page.position, mark: `${mark.slice(1)}x` })).wasRolledBack, true)
+        assert.equal((await next({ sequence: page.position - 1, mark })).wasRolledBack, true)
       }
       // A scan that ends between matching events has passed the last event that it looked at.
       const scanned = await store.changes.read(query({ scanMax: 5, eventTypes: ['document.erased'] }))
@@ -167,7 +167,7 @@ export function checkChangeLog(name: string, openStore: () => Promise<ContentFix
           atEnd: true,
           removedThrough: 0,
           passed: null,
-          isOther: false,
+          wasRolledBack: false,
         })
         // The clock goes back once: a younger event keeps all events after it, too.
         for (const [i, time] of [0, 10, 20, 5, 30].entries()) {

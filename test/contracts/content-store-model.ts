@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { type FieldPermission, fieldPermissions, type Scope, type ScopeEntry } from '../../src/access/scope.ts'
 import type { Fact } from '../../src/document/fields.ts'
 import type { IncomingDocument, Outcome } from '../../src/ingest/content-store.ts'
+import { openedBy, sampledFields } from '../support/document-fields.ts'
 
 /**
  * The effect of sending documents, written a second time and as plainly as possible. A document has the last value sent
@@ -55,20 +56,11 @@ export interface ModelEvent {
 }
 
 /** The API names of fields by their internal names; these fields are compared and listed as changed. */
-const plainFields = {
-  url: 'url',
-  thumbnailUrl: 'thumbnail_url',
-  contentType: 'content_type',
-  language: 'language',
-  region: 'region',
-  status: 'status',
-  publishedAt: 'published_at',
-  author: 'author',
-  topics: 'topics',
-  tags: 'tags',
+const plainFields: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(sampledFields.map(({ property, name }) => [property, name])),
   quality: 'quality',
   extraPayload: 'extra_payload',
-} as const
+}
 
 /** An empty list or object counts as null. */
 function normal(value: unknown): unknown {
@@ -201,14 +193,8 @@ function covers(entry: ScopeEntry, { dataset, platform, language, region, publis
   )
 }
 
-function isReadable(field: string, fields: readonly FieldPermission[]): boolean {
-  if (field === 'title' || field === 'body') return fields.includes(field)
-  if (field === 'author') return fields.includes('author') || fields.includes('metadata')
-  if (['thumbnail_url', 'topics', 'tags'].includes(field)) return fields.includes('metadata')
-  if (field === 'facts' || field === 'classifications') return fields.includes('facts')
-  if (field === 'score' || field === 'metrics') return fields.includes('metrics')
-  return true
-}
+const isReadable = (field: string, fields: readonly FieldPermission[]): boolean =>
+  openedBy[field] === undefined || fields.some((permission) => openedBy[field]!.includes(permission))
 
 export const identityOf = (one: { datasetId: string; platform: string; externalId: string }): string =>
   [one.datasetId, one.platform, one.externalId].join(' ')
@@ -235,11 +221,7 @@ export const incoming: fc.Arbitrary<IncomingDocument> = fc
     datasetId: fc.constantFrom('d1', 'd1', 'd2'),
     platform: fc.constantFrom('p1', 'p1', 'p2'),
     externalId: fc.constantFrom('1', '2', '3'),
-    url: oneOf('https://a.example', 'https://b.example'),
-    thumbnailUrl: oneOf('https://a.example/a.png'),
-    contentType: oneOf('article', 'post'),
-    language: oneOf('en', 'de'),
-    region: oneOf('GB'),
+    ...Object.fromEntries(sampledFields.map(({ property, samples }) => [property, oneOf(...samples)])),
     status: fc.constantFrom('active', 'unavailable', absent, absent),
     publishedAt: oneOf(1_000, 2_000),
     observedAt: fc.constantFrom(absent, absent, 5_000, 6_000),
@@ -247,7 +229,6 @@ export const incoming: fc.Arbitrary<IncomingDocument> = fc
     body: fc.constantFrom(absent, null, 'B1', 'B2', 'B3'),
     author: oneOf<Record<string, unknown>>({ external_author_id: 'u1' }, { nickname: 'N' }, {}),
     topics: oneOf<string[]>(['x'], ['x', 'y'], []),
-    tags: oneOf<string[]>(['t'], ['u', 't']),
     score: oneOf(0, 1, -5),
     metrics: oneOf<Record<string, number>>({ a: 1 }, { a: 1, b: 2 }, { b: 2, a: 1 }, {}),
     quality: oneOf(0, 0.5),

@@ -93,7 +93,7 @@ export async function followed(store: ErasureFixture, steps: readonly Step[]): P
   const work = async (most: number): Promise<void> => {
     for (const { erasureId, isHidden } of await erasures.unfinished()) {
       if (!isHidden) await erasures.hide(erasureId, most, now)
-      else if ((await erasures.tellArrivals(erasureId, most, now)) === 'done') {
+      else if ((await erasures.announceArrivals(erasureId, most, now)) === 'done') {
         await erasures.complete(erasureId, now)
         running.delete(erasureId)
       }

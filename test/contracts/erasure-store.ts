@@ -524,7 +524,7 @@ export function checkErasureStore(name: string, open: () => Promise<ErasureFixtu
         while (await erasures.hide('ers_2', 1, startMs + 20));
         assert.equal((await erasures.erasure('ers_2'))!.documents, 2)
         assert.equal(await erasures.count({ dataset }), 1)
-        while ((await erasures.tellArrivals('ers_2', 1, startMs + 10_000)) === 'more');
+        while ((await erasures.announceArrivals('ers_2', 1, startMs + 10_000)) === 'more');
         const created = eventsOf(
           await changes.read({
             ...{ after: 0, limit: 100, scanMax: 1000, ingestedFrom: null, ingestedTo: null },
@@ -551,8 +551,8 @@ export function checkErasureStore(name: string, open: () => Promise<ErasureFixtu
         const dataset = { datasetId: 'd', below: firstIdAt('doc', later + 1) }
         await erasures.begin({ erasureId: 'ers_2', selection: { dataset }, ...request }, mark(later))
         while (await erasures.hide('ers_2', 10, later));
-        assert.equal(await erasures.tellArrivals('ers_2', 1, later), 'later')
-        assert.equal(await erasures.tellArrivals('ers_2', 1, startMs), 'done', 'the clock went back')
+        assert.equal(await erasures.announceArrivals('ers_2', 1, later), 'later')
+        assert.equal(await erasures.announceArrivals('ers_2', 1, startMs), 'done', 'the clock went back')
       }))
 
     test('a dataset that is being erased is hidden, and what comes in meanwhile stays; one that is deleted takes nothing', () =>
@@ -594,7 +594,7 @@ export function checkErasureStore(name: string, open: () => Promise<ErasureFixtu
         while (await erasures.hide('ers_1', 1, startMs + 10));
         assert.deepEqual(await hidden(), [])
         assert.equal((await analysis.inputRows(read)).rows.length, 1)
-        while ((await erasures.tellArrivals('ers_1', 1, startMs + 10_000)) === 'more');
+        while ((await erasures.announceArrivals('ers_1', 1, startMs + 10_000)) === 'more');
         const [came, told, ...others] = eventsOf(
           await changes.read({
             ...{ after: 0, limit: 100, scanMax: 1000, ingestedFrom: startMs + 10, ingestedTo: null },

@@ -11,7 +11,7 @@ type Fixture = Pick<Store, 'history' | 'content' | 'operator' | 'changes' | 'ind
  */
 export function checkHistoryStore(name: string, open: () => Promise<Fixture>): void {
   suite(`history: ${name}`, () => {
-    test('what the store has is not lacking; what it has not is, once, and positions go on above it', async () => {
+    test('a mark of what the store has fits; a mark of what it has lost is reported once, and positions continue above it', async () => {
       const store = await open()
       try {
         const { history, content, changes } = store
@@ -23,32 +23,41 @@ export function checkHistoryStore(name: string, open: () => Promise<Fixture>): v
         await content.ingest([plain('c')], 2)
         for (const known of [empty, mark, await history.mark()]) {
           assert.equal(await history.lacks(known), null)
-          assert.equal(await history.goOn(known, 3), null)
+          assert.equal(await history.startNewHistory(known, 3), null)
         }
         assert.equal(await history.lacks({ ...mark, instance: 'aud_another' }), null)
 
         const { sequence, mark: hash } = mark.lastEvent!
         const beyond = { ...mark, lastEvent: { sequence: sequence + 1000, mark: hash } }
-        assert.match((await history.lacks(beyond))!, /^its last event was 1002, and is 3 now$/)
+        assert.match((await history.lacks(beyond))!, /^its last event was 1002, and is now 3$/)
         assert.match(
           (await history.lacks({ ...mark, lastEvent: { sequence, mark: 'x' } }))!,
-          /^event 2 is a different event/,
+          /^event 2 is now a different event$/,
         )
-        assert.match((await history.lacks({ ...mark, lastAudit: 'aud_none' }))!, /lacks the entry aud_none/)
-        assert.match((await history.lacks({ ...mark, historyId: 'his_none' }))!, /lacks the record of an earlier loss/)
+        assert.match(
+          (await history.lacks({ ...mark, lastAudit: 'aud_none' }))!,
+          /^the entry aud_none is missing from its audit log$/,
+        )
+        assert.match(
+          (await history.lacks({ ...mark, historyId: 'his_none' }))!,
+          /^the record of an earlier loss is missing$/,
+        )
 
-        const found = (await history.goOn(beyond, 4))!
+        const found = (await history.startNewHistory(beyond, 4))!
         assert.deepEqual(await history.lastLoss(), found)
         assert.equal((await history.mark()).historyId, found.historyId)
         // Another process with the same mark finds that the loss has been handled.
-        assert.equal(await history.goOn(beyond, 5), null)
+        assert.equal(await history.startNewHistory(beyond, 5), null)
         await content.ingest([plain('d')], 6)
         const { newest } = await changes.state()
         assert.ok(newest > 1_000_000_000 + 1002, String(newest))
 
         const revision = await store.indexSource.newestRevision()
-        assert.equal(await history.goOn({ indexedThrough: revision }, 7), null)
-        assert.match((await history.goOn({ indexedThrough: revision + 1 }, 8))!.why, /the search index has revision/)
+        assert.equal(await history.startNewHistory({ indexedThrough: revision }, 7), null)
+        assert.match(
+          (await history.startNewHistory({ indexedThrough: revision + 1 }, 8))!.why,
+          /the search index has revision/,
+        )
         await content.ingest([plain('e')], 9)
         assert.ok((await changes.state()).newest > newest + 1_000_000_000)
       } finally {

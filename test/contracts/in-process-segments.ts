@@ -27,7 +27,7 @@ import { canBeSplit, mergeReplies } from '../../src/storage/segments/query/split
 import { IndexWriter } from '../../src/storage/segments/write/index-writer.ts'
 import type { SegmentsHealth } from '../../src/storage/segments/write/report-health.ts'
 import { runMerge } from '../../src/storage/segments/write/run-merge.ts'
-import type { MergeDone, MergeOrder } from '../../src/storage/segments/write/writer-calls.ts'
+import type { MergeResult, MergeTask } from '../../src/storage/segments/write/writer-calls.ts'
 
 export interface InProcessOptions {
   readonly path: string
@@ -39,7 +39,7 @@ export interface InProcessOptions {
   readonly arenaBytes?: number
 }
 
-/** The segments without their threads. The caller decides when background work is done, so a test is repeatable. */
+/** The index without its threads. The caller decides when background work is done, so that a test is repeatable. */
 export class InProcessSegments implements SearchIndex {
   readonly isSound = true
   readonly #options: InProcessOptions
@@ -47,13 +47,13 @@ export class InProcessSegments implements SearchIndex {
   readonly #ports: MessagePort[] = []
   #writer!: IndexWriter
   #reader!: IndexReader
-  #order: MergeOrder | null = null
-  #merged: MergeDone | null = null
+  #mergeTask: MergeTask | null = null
+  #mergeResult: MergeResult | null = null
   /** The number of merges that took effect. */
   merges = 0
-  /** The number of threads that would share a search. Here one reader does the parts one after the other. */
+  /** The number of parts of a search. One reader does them one after the other. */
   parts = 1
-  /** No thread can be started for a merge. */
+  /** Makes starting a thread for a merge fail. */
   refusesThreads = false
 
   constructor(options: InProcessOptions) {
@@ -61,23 +61,23 @@ export class InProcessSegments implements SearchIndex {
     this.#open()
   }
 
-  /** Does up to this many steps. A merge is made in one step and takes effect in a later one. */
-  tidy(steps: number): void {
+  /** Runs up to this many steps of background work. A merge is made in one step and takes effect in a later one. */
+  runBackground(steps: number): void {
     for (let i = 0; i < steps; i++) {
-      if (this.#merged !== null) {
-        const merged = this.#merged
-        this.#merged = null
+      if (this.#mergeResult !== null) {
+        const merged = this.#mergeResult
+        this.#mergeResult = null
         this.#writer.merged(merged)
         this.merges++
-      } else if (this.#order !== null) {
-        this.#merged = runMerge(this.#order, this.#scratch).done
-        this.#order = null
-      } else if (!this.#writer.tidy() && !this.#writer.merging) return
+      } else if (this.#mergeTask !== null) {
+        this.#mergeResult = runMerge(this.#mergeTask, this.#scratch).result
+        this.#mergeTask = null
+      } else if (!this.#writer.backgroundStep() && !this.#writer.merging) return
     }
   }
 
   reopen(): void {
-    this.#shut()
+    this.#closeThreads()
     this.#open()
   }
 
@@ -94,19 +94,19 @@ export class InProcessSegments implements SearchIndex {
   }
 
   async similarWords(request: SimilarWordsRequest): Promise<SimilarWordsOutcome> {
-    return this.#ask({ call: 'similarWords', request }) as SimilarWordsOutcome
+    return this.#answer({ call: 'similarWords', request }) as SimilarWordsOutcome
   }
 
   async score(request: ScoreRequest): Promise<ScoreOutcome> {
-    return this.#ask({ call: 'score', request }) as ScoreOutcome
+    return this.#answer({ call: 'score', request }) as ScoreOutcome
   }
 
   async values(request: ValuesRequest): Promise<ValuesOutcome> {
-    return this.#ask({ call: 'values', request }) as ValuesOutcome
+    return this.#answer({ call: 'values', request }) as ValuesOutcome
   }
 
   async withoutVector(request: WithoutVectorRequest): Promise<WithoutVectorOutcome> {
-    return this.#ask({ call: 'withoutVector', request }) as WithoutVectorOutcome
+    return this.#answer({ call: 'withoutVector', request }) as WithoutVectorOutcome
   }
 
   async position(): Promise<number> {
@@ -123,25 +123,25 @@ export class InProcessSegments implements SearchIndex {
 
   async purge(): Promise<void> {
     const purged = this.#writer.purge()
-    this.tidy(100_000)
+    this.runBackground(100_000)
     await purged
   }
 
   async clear(): Promise<void> {
-    this.tidy(1000)
+    this.runBackground(1000)
     this.#writer.clear()
   }
 
   async close(): Promise<void> {
-    this.#shut()
+    this.#closeThreads()
   }
 
-  #ask(call: ReaderCall): unknown {
+  #answer(call: ReaderCall): unknown {
     return this.#reader.answer(call, performance.now() + call.request.timeoutMs).outcome
   }
 
   #split(call: SplitCall): unknown {
-    if (!canBeSplit(call)) return this.#ask(call)
+    if (!canBeSplit(call)) return this.#answer(call)
     const deadline = performance.now() + call.request.timeoutMs
     const of = this.parts
     const replies = Array.from({ length: of }, (_, number) => this.#reader.answer(call, deadline, { number, of }))
@@ -157,12 +157,12 @@ export class InProcessSegments implements SearchIndex {
     this.#writer = new IndexWriter({
       path,
       analysis: '',
-      // The lock is held by this thread too, so waiting for it would be in vain.
+      // In the tests, this thread holds the lock too, so waiting for it would be useless.
       lockWaitMs: 0,
       shared,
-      startMerge: (order) => {
+      startMerge: (task) => {
         if (this.refusesThreads) throw new Error('no thread can be started')
-        this.#order = order
+        this.#mergeTask = task
       },
       startHelper: () => {},
       helpers: 0,
@@ -170,13 +170,13 @@ export class InProcessSegments implements SearchIndex {
       ...limits,
       arenaBytes: this.#options.arenaBytes ?? 4 * 2 ** 20,
     })
-    this.#writer.admit(0, list.port1)
+    this.#writer.addReader(0, list.port1)
     this.#reader = new IndexReader({ path, reader: 0, shared, writer: list.port2, titleWeight, skipFrom })
-    this.#order = null
-    this.#merged = null
+    this.#mergeTask = null
+    this.#mergeResult = null
   }
 
-  #shut(): void {
+  #closeThreads(): void {
     this.#writer.close()
     for (const port of this.#ports.splice(0)) port.close()
   }

@@ -7,6 +7,14 @@ import type { ContentStore, IncomingDocument } from '../../src/ingest/content-st
 import type { OperatorStore } from '../../src/operator/operator-store.ts'
 import type { SearchSource } from '../../src/search/search-source.ts'
 import type { ChunkRecord } from '../../src/search/version-chunks.ts'
+import {
+  type DocumentField,
+  documentFields,
+  emptyValues,
+  sampledFields,
+  sampleValues,
+} from '../support/document-fields.ts'
+import { plainColumns } from '../support/plain-columns.ts'
 import { walkTheWays } from './ways-to-vectors.ts'
 
 /** A fresh, empty store with the ports that fill it. */
@@ -94,18 +102,13 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
       assert.deepEqual([a!.documentId, b!.documentId], [first, second])
       assert.ok(0 < a!.revision && a!.revision < b!.revision)
       assert.deepEqual(a!.columns, {
+        ...plainColumns,
         datasetId: 'd1',
         platform: 'p1',
         language: 'en',
         region: 'GB',
         publishedAt: 5,
         contentType: 'post',
-        status: 'active',
-        authorId: null,
-        topics: [],
-        tags: [],
-        classifications: [],
-        score: null,
       })
       assert.deepEqual(
         a!.versions.map(({ current, language, title, body, vectors }) => ({ current, language, title, body, vectors })),
@@ -161,19 +164,19 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
 
     test('all that searches filter, order and count by comes when it changes, and then as it is', async () => {
       await send('a')
-      const known = { authorId: null, topics: [], tags: [], classifications: [], score: null }
+      const known = { ...plainColumns, datasetId: 'd1', platform: 'p1' }
       const category = (code: string) => [
         { kind: 'category', level: 'document' as const, metadata: { label_code: code } },
       ]
       const changes = [
-        [{ author: { external_author_id: 'u1' } }, { authorId: 'u1' }],
+        [{ author: { external_author_id: 'u1' } }, { externalAuthorId: 'u1' }],
         [{ topics: ['x', 'y'] }, { topics: ['x', 'y'] }],
         [{ tags: ['z'] }, { tags: ['z'] }],
         [{ facts: category('sea') }, { classifications: ['sea'] }],
         [{ score: -7 }, { score: -7 }],
         [
           { score: null, topics: null, author: null },
-          { score: null, topics: [], authorId: null },
+          { score: null, topics: [], externalAuthorId: null },
         ],
         [
           { facts: [], tags: [] },
@@ -185,8 +188,7 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
         await send('a', sent)
         Object.assign(known, expected)
         const [later] = await documentsAfter(source, seen, wide)
-        const { authorId, topics, tags, classifications, score } = later!.columns
-        assert.deepEqual({ authorId, topics, tags, classifications, score }, known)
+        assert.deepEqual(later!.columns, known)
         assert.deepEqual(later!.versions, [])
         const [read] = await source.indexedColumns([later!.documentId, 'doc_gone'])
         const { documentId, currentVersionId, ...columns } = read!
@@ -409,7 +411,7 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
       await store.operator.commit([profile('old', true)], mark)
       // Includes old versions, because searches can request them and analysis can use an earlier cut-off.
       assert.deepEqual(await states(ids, 'old'), ['waits', 'made', 'waits', '', 'waits'])
-      assert.deepEqual(await source.madeProfiles(), [{ profileId: 'old', languages: null }])
+      assert.deepEqual(await source.activeProfiles(), [{ profileId: 'old', languages: null }])
       assert.deepEqual(await source.vectorGaps(), { lost: 0, refused: 0 })
       // Chunks that wait for the former default go on waiting, in case it becomes the default again. New chunks do not
       // wait for it.
@@ -447,7 +449,7 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
         store.operator.commit([{ kind: 'profiles.make', profiles: [{ profileId: 'old', languages }] }], mark)
       assert.deepEqual(await make(['en', 'fr']), ['updated'])
       assert.deepEqual(await make(['en', 'fr']), ['unchanged'])
-      assert.deepEqual(await source.madeProfiles(), [
+      assert.deepEqual(await source.activeProfiles(), [
         { profileId: 'm', languages: null },
         { profileId: 'old', languages: ['en', 'fr'] },
       ])
@@ -470,7 +472,7 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
         ids.map(() => 'waits'),
       )
       await store.operator.commit([{ kind: 'profiles.make', profiles: [] }], mark)
-      assert.deepEqual(await source.madeProfiles(), [{ profileId: 'm', languages: null }])
+      assert.deepEqual(await source.activeProfiles(), [{ profileId: 'm', languages: null }])
       assert.equal((await source.backlog(await source.newestRevision())).waitingVectors, 5)
     })
 
@@ -481,7 +483,7 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
       await store.operator.commit([{ kind: 'dataset.put', datasetId: 'd1', name: 'd1', description: null }], mark)
       await send('a')
       const ids = idsOf(await keep(await documentsAfter(source, 0, wide)))
-      assert.deepEqual(await source.madeProfiles(), [])
+      assert.deepEqual(await source.activeProfiles(), [])
       assert.deepEqual(await source.vectorGaps(), { lost: 0, refused: 0 })
       await store.operator.commit([profile('m', true)], mark)
       assert.deepEqual(await states(ids), ['waits'])
@@ -581,8 +583,10 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
 
     test('what else is shown of a document: as it is now, one for each that is there', async () => {
       const author = { external_author_id: 'u1', nickname: 'Tern', biography: 'Long.', extra: { nickname: 'other' } }
-      const addresses = { url: 'https://example.com/a', thumbnailUrl: 'https://example.com/a.png' }
-      await send('a', { ...addresses, language: 'fr', author, topics: ['x', 'y'], tags: ['z'] })
+      const isDetail = ({ result }: Pick<DocumentField, 'result'>) => result === 'details'
+      const sent = sampleValues('property', sampledFields.filter(isDetail))
+      const none = emptyValues('property', documentFields.filter(isDetail))
+      await send('a', { ...sent, language: 'fr', author })
       await send('a', { title: 'Another', language: 'de' })
       await send('b', { author: { nickname: 'Nameless' } })
       await send('c')
@@ -597,23 +601,18 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
         shown.map(({ details }) => details!).sort((one, other) => (one.externalId < other.externalId ? -1 : 1)),
         [
           {
+            ...sent,
             externalId: 'a',
-            ...addresses,
             author: { externalAuthorId: 'u1', nickname: 'Tern' },
-            topics: ['x', 'y'],
-            tags: ['z'],
             language: 'de',
           },
           {
+            ...none,
             externalId: 'b',
-            url: null,
-            thumbnailUrl: null,
             author: { externalAuthorId: null, nickname: 'Nameless' },
-            topics: [],
-            tags: [],
             language: null,
           },
-          { externalId: 'c', url: null, thumbnailUrl: null, author: null, topics: [], tags: [], language: null },
+          { ...none, externalId: 'c', language: null },
         ],
       )
       // Includes a chunk of the earlier version: the document has its current values.

@@ -9,6 +9,7 @@ import {
   type SearchFilters,
 } from '../../src/search/search-index.ts'
 import type { AnalysedField, Clause, ClauseKind, KeywordQuery } from '../../src/text/types.ts'
+import { plainColumns } from '../support/plain-columns.ts'
 
 export const timeoutMs = 30_000
 
@@ -31,18 +32,13 @@ export function queryOf(text: string): KeywordQuery {
 }
 
 export const columns: IndexedColumns = {
+  ...plainColumns,
   datasetId: 'news',
   platform: 'web',
   language: 'en',
   region: 'eu',
   contentType: 'post',
-  status: 'active',
   publishedAt: 1000,
-  authorId: null,
-  topics: [],
-  tags: [],
-  classifications: [],
-  score: null,
 }
 
 export const entry: ScopeEntry = {

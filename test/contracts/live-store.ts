@@ -193,7 +193,7 @@ export function checkLiveStore(name: string, open: () => Promise<LiveFixture>, c
       )
       const items = await store.live.items(liveQueryId, null, 10)
       assert.deepEqual(
-        items.map(({ place }) => place),
+        items.map(({ position }) => position),
         [
           [0, 0],
           [1, 0],

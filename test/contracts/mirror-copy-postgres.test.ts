@@ -23,12 +23,12 @@ checkMirrorCopy(
 
 test('a PostgreSQL copy that an older version made gets the columns that it lacks', async () => {
   const { url } = await freshDatabase()
-  const place = { applicationId: 'a', entitlements: '', exportCursor: null, exportedThrough: '', changesCursor: 'c' }
+  const position = { applicationId: 'a', entitlements: '', exportCursor: null, exportedThrough: '', changesCursor: 'c' }
   await (await PostgresCopy.open(url)).close()
   await inDatabase(url, 'alter table tidemark_mirror.document drop column thumbnail_url')
   const copy = await PostgresCopy.open(url)
   const document = documentNamed('doc_1', { thumbnail_url: 'https://a.example/a.png' })
-  await copy.save({ documents: [document], gone: [], place })
+  await copy.save({ documents: [document], gone: [], position })
   assert.deepEqual(await everything(copy, 10), [document])
   await copy.close()
 })

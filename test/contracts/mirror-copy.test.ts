@@ -28,7 +28,7 @@ checkMirrorCopy(
   15,
 )
 
-const place = { applicationId: 'app', entitlements: '', exportCursor: null, exportedThrough: '', changesCursor: 'c' }
+const position = { applicationId: 'app', entitlements: '', exportCursor: null, exportedThrough: '', changesCursor: 'c' }
 
 test('what is not a copy is left alone: a database, a folder with other files', async () => {
   const folder = fresh()
@@ -53,14 +53,14 @@ test('what is not a copy is left alone: a database, a folder with other files', 
 test('a SQLite copy that an older version made gets the columns that it lacks', async () => {
   const path = join(fresh(), 'copy.sqlite')
   const before = new SqliteCopy(path)
-  await before.save({ documents: [documentNamed('doc_1')], gone: [], place })
+  await before.save({ documents: [documentNamed('doc_1')], gone: [], position })
   await before.close()
   const older = new DatabaseSync(path)
   older.exec('alter table document drop column thumbnail_url')
   older.close()
   const copy = new SqliteCopy(path)
   const thumbnail_url = 'https://a.example/a.png'
-  await copy.save({ documents: [documentNamed('doc_2', { thumbnail_url })], gone: [], place })
+  await copy.save({ documents: [documentNamed('doc_2', { thumbnail_url })], gone: [], position })
   assert.deepEqual(
     (await everything(copy, 10)).map((one) => [one.id, one.thumbnail_url]),
     [
@@ -76,10 +76,10 @@ test('a Parquet step that was cut off at any point leaves the state before it or
   const [folder, before, cut] = [fresh(), fresh(), fresh()]
   const copy = await ParquetCopy.open(folder)
   const first = Array.from({ length: 10 }, (_, i) => documentNamed(`doc_${i}`))
-  await copy.save({ documents: first, gone: [], place })
+  await copy.save({ documents: first, gone: [], position })
   cpSync(folder, before, { recursive: true })
   const second = [documentNamed('doc_3', { title: 'Changed' }), documentNamed('doc_9x')]
-  await copy.save({ documents: second, gone: ['doc_5'], place: { ...place, changesCursor: 'd' } })
+  await copy.save({ documents: second, gone: ['doc_5'], position: { ...position, changesCursor: 'd' } })
   const after = await everything(copy, 100)
   const isManifest = (name: string) => name === 'manifest.json'
   /** The files of both states, and one that was being written. */
@@ -89,8 +89,8 @@ test('a Parquet step that was cut off at any point leaves the state before it or
     cpSync(join(manifestOf, 'manifest.json'), join(cut, 'manifest.json'))
     writeFileSync(join(cut, '7-0.parquet.new'), 'PAR')
     const opened = await ParquetCopy.open(cut)
-    const found = { documents: await everything(opened, 100), cursor: (await opened.place())!.changesCursor }
-    await opened.save({ documents: [], gone: [], place })
+    const found = { documents: await everything(opened, 100), cursor: (await opened.position())!.changesCursor }
+    await opened.save({ documents: [], gone: [], position })
     return { ...found, left: readdirSync(cut).filter((name) => !isManifest(name)) }
   }
   const filesOf = (one: string) => readdirSync(one).filter((name) => !isManifest(name))
@@ -103,10 +103,10 @@ test('a Parquet copy of many documents has files of a bounded size, and a change
   const folder = fresh()
   const copy = await ParquetCopy.open(folder)
   const documents = Array.from({ length: 4500 }, (_, i) => documentNamed(`doc_${String(i).padStart(5, '0')}`))
-  await copy.save({ documents, gone: [], place })
+  await copy.save({ documents, gone: [], position })
   const files = readdirSync(folder)
   assert.equal(files.length, 1 + 5)
-  await copy.save({ documents: [documentNamed('doc_02500', { title: 'Changed' })], gone: [], place })
+  await copy.save({ documents: [documentNamed('doc_02500', { title: 'Changed' })], gone: [], position })
   assert.equal(readdirSync(folder).filter((name) => !files.includes(name)).length, 1)
   assert.equal((await everything(copy, 1000)).length, documents.length)
   remove(folder)
@@ -118,9 +118,9 @@ test('what is gone from a SQLite copy is in no file of it', async () => {
   const marker = 'a-marker-of-forty-bytes-0123456789abcdef'
   const isThere = () =>
     readdirSync(folder).some((name) => readFileSync(join(folder, name)).includes(Buffer.from(marker)))
-  await copy.save({ documents: [documentNamed('doc_1', { title: marker })], gone: [], place })
+  await copy.save({ documents: [documentNamed('doc_1', { title: marker })], gone: [], position })
   assert.ok(isThere())
-  await copy.save({ documents: [], gone: ['doc_1'], place })
+  await copy.save({ documents: [], gone: ['doc_1'], position })
   assert.ok(!isThere())
   await copy.close()
   remove(folder)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
 import { copiedDocument } from '../../src/mirror/copied-document.ts'
-import type { CopiedDocument, Copy, Place, SavedStep } from '../../src/mirror/copy.ts'
+import type { CopiedDocument, Copy, CopyPosition, SavedStep } from '../../src/mirror/copy.ts'
 
 export interface CopyUnderTest {
   /** The same copy each time, as another run of the command finds it. */
@@ -10,7 +10,7 @@ export interface CopyUnderTest {
   remove(): Promise<void>
 }
 
-const place = (changesCursor: string): Place => ({
+const positionAt = (changesCursor: string): CopyPosition => ({
   applicationId: 'app_1',
   entitlements: 'all',
   exportCursor: null,
@@ -69,7 +69,7 @@ export function checkMirrorCopy(name: string, make: () => Promise<CopyUnderTest>
           let copy = await kept.open()
           const expected = new Map<string, CopiedDocument>()
           try {
-            assert.equal(await copy.place(), null)
+            assert.equal(await copy.position(), null)
             for (const [i, { documents, gone, covers: range, isReopened }] of steps.entries()) {
               const covers = range === null ? undefined : { after: range[0], through: range[1] }
               const isCovered = (one: string) =>
@@ -80,13 +80,13 @@ export function checkMirrorCopy(name: string, make: () => Promise<CopyUnderTest>
               for (const one of [...expected.keys()].filter(isCovered)) expected.delete(one)
               for (const one of gone) expected.delete(one)
               for (const one of saved) expected.set(one.id, one)
-              const next: SavedStep = { documents: saved, gone, place: place(`cursor ${i}`) }
+              const next: SavedStep = { documents: saved, gone, position: positionAt(`cursor ${i}`) }
               await copy.save(covers === undefined ? next : { ...next, covers })
               if (isReopened) {
                 await copy.close()
                 copy = await kept.open()
               }
-              assert.deepEqual(await copy.place(), next.place)
+              assert.deepEqual(await copy.position(), next.position)
               assert.deepEqual(await everything(copy, 5), sorted(expected.values()))
               const some = ids.filter((_, at) => at % 2 === 0)
               assert.deepEqual(
@@ -108,12 +108,12 @@ export function checkMirrorCopy(name: string, make: () => Promise<CopyUnderTest>
       const [first, second] = [await kept.open(), await kept.open()]
       try {
         const save = (copy: Copy, one: string) =>
-          copy.save({ documents: [documentNamed(one)], gone: [], place: place(one) })
+          copy.save({ documents: [documentNamed(one)], gone: [], position: positionAt(one) })
         await save(first, 'doc_1')
         await assert.rejects(save(second, 'doc_2'), /another mirror writes to this copy/)
         await save(first, 'doc_3')
         const third = await kept.open()
-        assert.deepEqual(await third.place(), place('doc_3'))
+        assert.deepEqual(await third.position(), positionAt('doc_3'))
         assert.deepEqual(await everything(third, 100), [documentNamed('doc_1'), documentNamed('doc_3')])
         await third.close()
       } finally {

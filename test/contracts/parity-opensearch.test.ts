@@ -62,7 +62,7 @@ const queries = fc.sample(
       { weight: 1, arbitrary: fc.tuple(wordsOf(2, 2), wordsOf(0, 2)).map(([phrase, rest]) => `"${phrase}" ${rest}`) },
       { weight: 1, arbitrary: fc.tuple(word, word, word).map(([must, any, not]) => `+${must} ${any} -${not}`) },
     ),
-    lastIsBeginning: fc.boolean(),
+    lastIsPrefix: fc.boolean(),
     vector,
     scope: fc.constantFrom<Scope>(
       { entries: [{ ...entry, datasets }] },
@@ -138,8 +138,8 @@ suite('ranking in the cluster and in the embedded index', {
 
   test('by words: nearly all of the first twenty and of the first results are the same', async () => {
     const pairs: Pair[] = []
-    for (const { text, lastIsBeginning, scope } of queries) {
-      const query = parseQuery(text, ['en'], { lastIsBeginning })
+    for (const { text, lastIsPrefix, scope } of queries) {
+      const query = parseQuery(text, ['en'], { lastIsPrefix })
       const request = { query, scope, filters: noFilters, limit: depth, after: null, otherChunksMax: 0, timeoutMs }
       pairs.push(await bothOf((index) => index.keyword(request)))
     }
@@ -151,7 +151,7 @@ suite('ranking in the cluster and in the embedded index', {
     const scope = { entries: [{ ...entry, datasets: ['odd'] }] }
     let found = 0
     for (const text of oddQueries) {
-      const query = parseQuery(text, null, { lastIsBeginning: true })
+      const query = parseQuery(text, null, { lastIsPrefix: true })
       const request = { query, scope, filters: noFilters, limit: depth, after: null, otherChunksMax: 0, timeoutMs }
       const [one, other] = await Promise.all([embedded, cluster].map((index) => index.keyword(request)))
       assert.ok(one?.outcome === 'found' && other?.outcome === 'found', text)

@@ -4,7 +4,7 @@ import { removalFolder } from '../../src/operator/removal-record.ts'
 import { newId } from '../../src/platform/ids.ts'
 import { parseS3Address } from '../../src/settings/s3-address.ts'
 import { removalRecordOf } from '../../src/storage/removal-records.ts'
-import { Bucket, BucketTrouble } from '../../src/storage/s3/bucket.ts'
+import { Bucket, BucketError } from '../../src/storage/s3/bucket.ts'
 import { addressOf, freshBucket, s3Endpoint, withoutS3 } from '../support/s3-server.ts'
 import { checkRemovalRecord } from './removal-record.ts'
 
@@ -27,6 +27,6 @@ else {
       { artifactsUrl: 's3://bucket?endpoint=http://127.0.0.1:9', dataDir: '/nowhere' },
       newId('aud'),
     )
-    await assert.rejects(record.names(), BucketTrouble)
+    await assert.rejects(record.names(), BucketError)
   })
 }

@@ -5,7 +5,7 @@ import { chmod, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { partName } from '../../src/operator/removal-record.ts'
+import { erasurePartName } from '../../src/operator/removal-record.ts'
 import { UnavailableError } from '../../src/platform/errors.ts'
 import { newId } from '../../src/platform/ids.ts'
 import { folderOfRemovals } from '../../src/storage/files/removal-folder.ts'
@@ -21,7 +21,7 @@ checkRemovalRecord('folder', async () => ({
 }))
 
 test('record of removals: a folder that cannot be used is told without its path; entries are closed to others', async () => {
-  const [file, name] = [join(folder, 'a-file'), partName(newId('ers'), 1, true)]
+  const [file, name] = [join(folder, 'a-file'), erasurePartName(newId('ers'), 1, true)]
   await writeFile(file, '')
   const isTold = (error: unknown) =>
     error instanceof UnavailableError && /ENOTDIR|EEXIST/.test(error.message) && !error.message.includes('/')
@@ -31,7 +31,7 @@ test('record of removals: a folder that cannot be used is told without its path;
   await assert.rejects(record.write(name, ''), isTold)
   assert.match((await record.unwritable())!.about, /^a part of the path of their folder is a file$/)
   assert.equal(await folderOfRemovals(join(folder, 'none', 'yet')).unwritable(), null)
-  const pipe = partName(newId('ers'), 1, true)
+  const pipe = erasurePartName(newId('ers'), 1, true)
   await folderOfRemovals(join(folder, 'piped')).write(name, '')
   execFileSync('mkfifo', [join(folder, 'piped', pipe)])
   await assert.rejects(folderOfRemovals(join(folder, 'piped')).read(pipe), /ers_.* is not a file: restore the file/)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
+import { listedNames } from '../../src/document/rows.ts'
 import type { SearchIndex } from '../../src/indexing/fed-index.ts'
-import { valuesFields } from '../../src/search/facets.ts'
 import {
   type ChunkScore,
   type DocumentHit,
@@ -13,14 +13,14 @@ import {
 } from '../../src/search/search-index.ts'
 import * as random from './random-changes.ts'
 
-/** Every kind of request of the port at once, for two indexes that were fed the same. */
-export type Ask = Pick<KeywordRequest, 'query' | 'scope' | 'filters'> &
+/** Parameters for every kind of request of the port, for two indexes with the same content. */
+export type RandomRequests = Pick<KeywordRequest, 'query' | 'scope' | 'filters'> &
   Required<Pick<KeywordRequest, 'order' | 'conditions' | 'facets'>> & {
     vector: number[]
     values: Pick<ValuesRequest, 'field' | 'prefix' | 'limit'>[]
   }
 
-export const ask = fc.record({
+export const randomRequests = fc.record({
   query: random.query,
   scope: fc.oneof(fc.constant(random.wholeScope), random.scope),
   filters: random.filters,
@@ -30,7 +30,7 @@ export const ask = fc.record({
   facets: random.facets,
   values: fc.array(
     fc.record({
-      field: fc.constantFrom(...valuesFields),
+      field: fc.constantFrom(...listedNames),
       prefix: fc.constantFrom('', '', 'd', 'x', 'ÿ', 'q'),
       limit: fc.integer({ min: 1, max: 3 }),
     }),
@@ -49,7 +49,7 @@ function allChunks(hits: readonly DocumentHit[]) {
     )
 }
 
-/** How far two scores may differ: relative, for a technology that uses floats where others use doubles. */
+/** Whether two scores are equal within a tolerance, which is relative for an adapter that computes with floats. */
 export type IsSameScore = (actual: number, expected: number) => boolean
 const isSameScore: IsSameScore = (actual, expected) => Math.abs(actual - expected) < 1e-6
 export const isSameFloat: IsSameScore = (actual, expected) => Math.abs(actual - expected) < 1e-6 * Math.max(1, expected)
@@ -68,8 +68,7 @@ function assertSameChunks(actual: readonly DocumentHit[], expected: readonly Doc
 }
 
 /**
- * Equal scores may differ in their last bits between two ways of adding, so the order is checked by the index's own
- * scores.
+ * Checks the order by the scores of the index itself, because sums in another order may differ in their last bits.
  */
 function assertOrdered(hits: readonly DocumentHit[]): void {
   const ranked = hits.map(({ documentId, score }) => ({ id: documentId, score }))
@@ -86,12 +85,12 @@ function assertOrdered(hits: readonly DocumentHit[]): void {
 export async function assertSameAnswers(
   actual: SearchIndex,
   expected: SearchIndex,
-  ask: Ask,
+  requests: RandomRequests,
   isSame: IsSameScore = isSameScore,
 ): Promise<void> {
-  const { scope, filters } = ask
+  const { scope, filters } = requests
   const request: KeywordRequest = {
-    query: ask.query,
+    query: requests.query,
     scope,
     filters,
     limit: 100,
@@ -105,9 +104,9 @@ export async function assertSameAnswers(
   assertSameChunks(found.hits, wanted.hits, isSame)
   assertOrdered(found.hits)
 
-  const { order, conditions, facets } = ask
-  const asked = { ...request, order, conditions, facets }
-  const [ordered, wantedOrdered] = [await actual.keyword(asked), await expected.keyword(asked)]
+  const { order, conditions, facets } = requests
+  const orderedRequest = { ...request, order, conditions, facets }
+  const [ordered, wantedOrdered] = [await actual.keyword(orderedRequest), await expected.keyword(orderedRequest)]
   assert.ok(ordered.outcome === 'found' && wantedOrdered.outcome === 'found')
   assert.deepEqual(
     [ordered.totalChunks, ordered.facets, ordered.next],
@@ -118,7 +117,7 @@ export async function assertSameAnswers(
   else assert.deepEqual(idsOf(ordered.hits), idsOf(wantedOrdered.hits))
   const pages: DocumentHit[] = []
   for (let after: KeywordRequest['after'] = null; ; ) {
-    const page = await actual.keyword({ ...asked, limit: 3, after })
+    const page = await actual.keyword({ ...orderedRequest, limit: 3, after })
     assert.ok(page.outcome === 'found')
     assert.deepEqual(page.facets, ordered.facets)
     pages.push(...page.hits)
@@ -127,7 +126,7 @@ export async function assertSameAnswers(
     if (after === null) break
   }
   assert.deepEqual(pages, ordered.hits)
-  for (const { field, prefix, limit } of ask.values) {
+  for (const { field, prefix, limit } of requests.values) {
     let after: string | null = null
     do {
       const listing: ValuesRequest = { scope, field, prefix, after, limit, timeoutMs }
@@ -149,7 +148,7 @@ export async function assertSameAnswers(
   assert.deepEqual(paged, found.hits)
 
   for (const { profileId, dimensions } of random.profiles) {
-    const vector = ask.vector.slice(0, dimensions)
+    const vector = requests.vector.slice(0, dimensions)
     const near = { profileId, vector, scope, filters, topK: 5, timeoutMs }
     const [nearFound, nearWanted] = [await actual.vector(near), await expected.vector(near)]
     assert.ok(nearFound.outcome === 'found' && nearWanted.outcome === 'found')
@@ -160,7 +159,7 @@ export async function assertSameAnswers(
       assert.ok(few.outcome === 'found')
       assert.deepEqual(nearer(few.hits, enough), nearer(nearFound.hits, enough))
     }
-    // Repeated while the index changes: an earlier count must not be returned for the current state.
+    // This repeats while the index changes, because a cached count must not be returned for a later state.
     const always = { ...near, scope: random.wholeScope, filters: noFilters }
     const [pending, wantedPending] = [await actual.vector(always), await expected.vector(always)]
     assert.ok(pending.outcome === 'found' && wantedPending.outcome === 'found')
@@ -172,13 +171,13 @@ export async function assertSameAnswers(
       ['doc4', 100, null],
       ['doc4', 100, ['fr', 'de']],
     ] as const) {
-      const lacking = { profileId, languages, after, limit, timeoutMs }
-      assert.deepEqual(await actual.withoutVector(lacking), await expected.withoutVector(lacking))
+      const listing = { profileId, languages, after, limit, timeoutMs }
+      assert.deepEqual(await actual.withoutVector(listing), await expected.withoutVector(listing))
     }
     // Each vector has its own filters.
     const vectors = [filters, noFilters].map((own) => ({ profileId, vector, filters: own }))
     const documentIds = ['doc3', 'doc0', 'nothing', 'doc9']
-    const scoring = { query: ask.query, vectors, scope, filters, timeoutMs }
+    const scoring = { query: requests.query, vectors, scope, filters, timeoutMs }
     const [scores, wantedScores] = [
       await actual.score({ ...scoring, documentIds }),
       await expected.score({ ...scoring, documentIds }),
@@ -187,14 +186,14 @@ export async function assertSameAnswers(
     scores.scores.forEach((score, i) => {
       const wantedScore = wantedScores.scores[i]!
       assert.equal(score.documentId, wantedScore.documentId)
-      const [given, wanted] = [score, wantedScore].map(({ keyword, vectors }) => [keyword, ...vectors])
-      assert.equal(given!.length, 3)
-      for (const [kind, one] of given!.entries()) assert.ok(isSame(one?.score ?? -9, wanted![kind]?.score ?? -9))
+      const [ours, theirs] = [score, wantedScore].map(({ keyword, vectors }) => [keyword, ...vectors])
+      assert.equal(ours!.length, 3)
+      for (const [kind, one] of ours!.entries()) assert.ok(isSame(one?.score ?? -9, theirs![kind]?.score ?? -9))
     })
   }
 }
 
-/** All hits nearer than the last of so many chunks, or of so many documents if that is farther. */
+/** All hits that are nearer than the last of this many chunks, or of this many documents if that is farther. */
 function nearer(hits: readonly DocumentHit[], { chunks, documents }: EnoughNear): DocumentHit[] {
   const all = hits.flatMap(({ score, otherChunks }) => [score, ...otherChunks.map((chunk) => chunk.score)])
   const lastChunk = chunks === 0 ? 1 : (all.sort((a, b) => b - a)[chunks - 1] ?? -1)
@@ -203,7 +202,7 @@ function nearer(hits: readonly DocumentHit[], { chunks, documents }: EnoughNear)
   return hits.filter(isNearer).map((hit) => ({ ...hit, otherChunks: hit.otherChunks.filter(isNearer) }))
 }
 
-/** Ties at the end of the list may fall either way. Their scores may not differ. */
+/** Compares only scores, because ties at the end of the list may be cut off differently. */
 function assertSameScores(actual: readonly DocumentHit[], expected: readonly DocumentHit[]): void {
   const scores = (hits: readonly DocumentHit[]) =>
     hits.flatMap((hit) => [hit.score, ...hit.otherChunks.map((chunk) => chunk.score)]).sort((a, b) => b - a)

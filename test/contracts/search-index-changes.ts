@@ -9,7 +9,7 @@ import { columns, everything, type IndexUnderTest, ids, listing, put } from './i
 
 /** How changes take effect. */
 export function changesExamples(it: () => IndexUnderTest): void {
-  test('a new version replaces the old in one step; the old stays for those who ask', async () => {
+  test('a new version replaces the old one in one step; the old one stays for requests that include it', async () => {
     await it().start(
       put('d1', ['old text', 'old more'], {
         version: 'v1',
@@ -44,7 +44,7 @@ export function changesExamples(it: () => IndexUnderTest): void {
     assert.equal((await it().index.health()).chunks, 0)
   })
 
-  test('searches beside a replacement see the old version or the new one, never both and never none', async () => {
+  test('searches during a replacement see the old version or the new one, never both and never none', async () => {
     await it().start(put('d1', ['word zero'], { version: 'v0' }))
     let writing = true
     const writes = (async () => {
@@ -59,7 +59,7 @@ export function changesExamples(it: () => IndexUnderTest): void {
     await writes
   })
 
-  test('changes that come packed are the same as those that do not', async () => {
+  test('packed changes have the same effect as unpacked ones', async () => {
     const vectors = [{ profileId: 'p', chunkId: '', vector: Float32Array.of(1, 0) }]
     const versions = ['Small boats sail, sailing boats are small.', 'A boat that sails; naïve résumés.'].map(
       (body) => ({
@@ -88,14 +88,14 @@ export function changesExamples(it: () => IndexUnderTest): void {
       (await it().index.health()).chunks,
     ]
     await it().start(...changesOf(portion!.changes))
-    const told = await answers()
+    const unpacked = await answers()
     await it().start()
     await it().index.apply({ position: 2, changes: portion!.changes })
-    assert.deepEqual(await answers(), told)
-    assert.equal(told.at(-1), 2)
+    assert.deepEqual(await answers(), unpacked)
+    assert.equal(unpacked.at(-1), 2)
   })
 
-  test('columns can change alone, vectors stay', async () => {
+  test('columns can change alone, and the vectors stay', async () => {
     await it().start(put('d1', ['word'], { vectors: [[1, 0]] }))
     await it().apply({ kind: 'set_columns', documentId: 'd1', columns: { ...columns, region: 'us', publishedAt: 77 } })
     assert.deepEqual(await it().found('word', { filters: { ...noFilters, regions: ['eu'] } }), [])
@@ -132,7 +132,7 @@ export function changesExamples(it: () => IndexUnderTest): void {
     assert.deepEqual(ids(await it().near([1, 0])), ['d1'])
   })
 
-  test('no time left is an outcome', async () => {
+  test('a request without time left has the outcome timed_out', async () => {
     await it().start(put('d1', ['word'], { vectors: [[1, 1]] }))
     const late = { scope: everything, filters: noFilters, timeoutMs: -1 }
     assert.deepEqual(await it().index.keyword({ ...it().request('x'), ...late }), { outcome: 'timed_out' })

@@ -39,7 +39,7 @@ export function keywordExamples(it: () => IndexUnderTest): void {
     })
   })
 
-  test('phrases respect positions: gaps separate, terms at one position are side by side with both neighbours', async () => {
+  test('phrases respect positions: gaps separate words, and terms at one position are adjacent to both neighbours', async () => {
     const gap = { terms: ['big', 'house'], positions: [0, 2], length: 3 }
     const both = { terms: ['big', 'houses', 'house', 'here'], positions: [0, 1, 1, 2], length: 3 }
     const d1 = put('d1', [''])
@@ -53,7 +53,7 @@ export function keywordExamples(it: () => IndexUnderTest): void {
     assert.deepEqual(await it().found('"houses_house"'), [])
   })
 
-  test('more of a word, a rarer word, a shorter text and the title count for more', async () => {
+  test('frequent occurrence, a rare word, a short text and the title raise the score', async () => {
     await it().start(
       put('often', ['sea sea sea land land']),
       put('once', ['sea land land land land']),
@@ -96,7 +96,7 @@ export function keywordExamples(it: () => IndexUnderTest): void {
     assert.deepEqual(await it().found('same'), ['a', 'b', 'c', 'ü'])
   })
 
-  test('pages give every document once, in the order of one long page', async () => {
+  test('pages list every document once, in the order of one long page', async () => {
     const bodies = Array.from({ length: 25 }, (_, i) => `${'pick '.repeat(1 + (i % 3))}${'rest '.repeat(i % 7)}`)
     await it().start(...bodies.map((body, i) => put(`d${String(i).padStart(2, '0')}`, [body, body])))
     const whole = await it().find('pick')
@@ -113,7 +113,7 @@ export function keywordExamples(it: () => IndexUnderTest): void {
     assert.deepEqual(paged, ids(whole.hits))
   })
 
-  test('pages give every document once while others come, though that moves the scores of all', async () => {
+  test('pages list every document once while others are added, although that changes all scores', async () => {
     const bodies = Array.from({ length: 25 }, (_, i) => `${'pick '.repeat(1 + (i % 3))}${'rest '.repeat(i % 7)}`)
     await it().start(...bodies.map((body, i) => put(`d${String(i).padStart(2, '0')}`, [body])))
     const whole = ids((await it().find('pick')).hits)
@@ -130,7 +130,7 @@ export function keywordExamples(it: () => IndexUnderTest): void {
     assert.deepEqual(paged, whole)
   })
 
-  test('a page goes on from its position when the document there is gone', async () => {
+  test('paging continues from its position when the document there was removed', async () => {
     await it().start(put('a', ['word']), put('b', ['word']), put('c', ['word']), put('d', ['word']))
     const first = await it().find('word', { limit: 2 })
     assert.deepEqual(ids(first.hits), ['a', 'b'])
@@ -146,7 +146,7 @@ export function keywordExamples(it: () => IndexUnderTest): void {
     assert.deepEqual(rest, ['c', 'd', 'e'])
   })
 
-  test('odd requests are answered', async () => {
+  test('unusual requests are answered', async () => {
     await it().start(put('', ['word \u{1F600} \uD800 \0'], { title: '', version: '' }), put('d2', []))
     for (const text of ['', '\0', '\u{1F600}', '\uD800', '"_"', '"word"', '++', '|', 'word|word']) await it().find(text)
     assert.deepEqual((await it().find('word', { limit: 0 })).hits, [])

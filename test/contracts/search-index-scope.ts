@@ -9,7 +9,7 @@ const retired = ({ documentId }: IndexChange): IndexChange => ({ kind: 'retire_d
 
 /** The documents that scope and filters let through. */
 export function scopeExamples(it: () => IndexUnderTest): void {
-  test('scope: entries are a union, each matched in everything', async () => {
+  test('scope: entries are a union, and each must match as a whole', async () => {
     await it().start(
       put('d1', ['word'], { columns: { datasetId: 'news', language: 'en' } }),
       put('d2', ['word'], { columns: { datasetId: 'news', language: 'fr' } }),
@@ -51,7 +51,7 @@ export function scopeExamples(it: () => IndexUnderTest): void {
     assert.deepEqual(await it().found('word', { scope: { entries: mixed } }), ['d1', 'd2'])
   })
 
-  test('scope: a field that may not be read is not searched, also not by exclusion', async () => {
+  test('scope: a field that may not be read is not searched, not even by exclusion', async () => {
     await it().start(
       put('d1', ['inside'], { title: 'outside', vectors: [[1, 0]] }),
       put('d2', ['outside'], { title: 'inside', vectors: [[0, 1]] }),
@@ -76,7 +76,7 @@ export function scopeExamples(it: () => IndexUnderTest): void {
     assert.deepEqual(ids(await it().near([1, 0], split)), ['d1'])
   })
 
-  test('scope and filters go by the language of the version, and by the document in all else', async () => {
+  test('scope and filters use the language of the version, and all other columns of the document', async () => {
     await it().start(
       put('d1', ['word old'], { version: 'v1', columns: { language: 'fr', region: 'eu' }, vectors: [[1, 0]] }),
       put('d1', ['word new'], { version: 'v2', columns: { language: 'de', region: 'us' }, vectors: [[0, 1]] }),
@@ -106,7 +106,7 @@ export function scopeExamples(it: () => IndexUnderTest): void {
     assert.deepEqual(await seen({ regions: ['eu'], languages: ['en'] }), [])
   })
 
-  test('scope: what may not be searched has no say in scores, order and totals', async () => {
+  test('scope: hidden content does not affect scores, order and totals', async () => {
     const long = 'sea land wind sand '.repeat(20)
     const visible = [
       put('d1', ['sea land', 'wind sea'], { title: 'shore' }),
@@ -136,8 +136,8 @@ export function scopeExamples(it: () => IndexUnderTest): void {
       ],
       'the body': [only({ fields: ['title'] }), bodies(['sea']), bodies([long, 'sea', 'sea shore'])],
       'the title': [only({ fields: ['body'] }), titles(''), titles('sea sea land')],
-      'documents that are gone': [only({}), visible, [...others({}), ...others({}).map(retired)]],
-      'all there was, put again': [only({}), visible, [...visible.map(retired), ...visible]],
+      'removed documents': [only({}), visible, [...others({}), ...others({}).map(retired)]],
+      'everything removed and put again': [only({}), visible, [...visible.map(retired), ...visible]],
     }
     for (const [hidden, [scope, before, after]] of Object.entries(cases)) {
       await it().start(...before)
@@ -160,7 +160,7 @@ export function scopeExamples(it: () => IndexUnderTest): void {
     }
   })
 
-  test('scope: where the body may not be searched, a title is one chunk, the first', async () => {
+  test('scope: if the body may not be searched, a title counts as one chunk, the first', async () => {
     const version = put('d1', ['sea', 'sea land', 'sand'], { title: 'shore' })
     await it().start({ ...version, chunks: version.chunks.toReversed() })
     const only = (...fields: ScopeEntry['fields']) => ({ scope: { entries: [{ ...entry, fields }] } })
@@ -169,13 +169,13 @@ export function scopeExamples(it: () => IndexUnderTest): void {
       [found.totalChunks, found.hits.map(({ chunkId, otherChunks }) => [chunkId, otherChunks])],
       [1, [['d1 v1 2', []]]],
     )
-    // Written again with other columns, it is still the first chunk.
+    // After a change of columns it is still the first chunk.
     await it().apply({ kind: 'set_columns', documentId: 'd1', columns: { ...columns, region: null } })
     assert.deepEqual(await it().find('shore', only('title')), found)
     assert.equal((await it().find('shore', only('title', 'body'))).totalChunks, 3)
   })
 
-  test('filters narrow, each in its own column', async () => {
+  test('each filter narrows by its own column', async () => {
     await it().start(
       put('d1', ['word'], { columns: { datasetId: 'news', platform: 'web', language: 'en', contentType: 'post' } }),
       put('d2', ['word'], { columns: { datasetId: 'blogs', platform: 'app', language: 'fr', contentType: 'video' } }),

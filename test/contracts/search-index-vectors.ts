@@ -7,7 +7,7 @@ import { columns, entry, everything, type IndexUnderTest, ids, put, queryOf, tim
 
 /** Search by vectors, and scores of given documents. */
 export function vectorsExamples(it: () => IndexUnderTest): void {
-  test('vectors: cosine, later than the text, several profiles of different sizes', async () => {
+  test('vectors: cosine scores, late vectors, several profiles of different sizes', async () => {
     await it().start(
       put('d1', ['a', 'b'], {
         vectors: [
@@ -48,7 +48,7 @@ export function vectorsExamples(it: () => IndexUnderTest): void {
     )
   })
 
-  test('vectors that cannot be compared are left out, and queries with such find nothing', async () => {
+  test('vectors that cannot be compared are left out, and find nothing as queries', async () => {
     await it().start(
       put('d1', ['word'], { vectors: [[1, 0]] }),
       put('d2', ['word'], { vectors: [[0, 0]] }),
@@ -70,42 +70,45 @@ export function vectorsExamples(it: () => IndexUnderTest): void {
     assert.equal((await it().found('word')).length, 4)
   })
 
-  test('more than one in a hundred of the visible chunks without a vector is said, and what is hidden is not counted', async () => {
+  test('vectorsPending is set if more than 1 % of the visible chunks have no vector; hidden chunks do not count', async () => {
     const pending = async (scope: Scope = everything, filters: SearchFilters = noFilters) => {
       const page = await it().index.vector({ profileId: 'p', vector: [1, 0], scope, filters, topK: 5, timeoutMs })
       assert.ok(page.outcome === 'found')
       return page.vectorsPending
     }
-    const lacks = (name: string, columns: Partial<DocumentColumns> = {}) => put(name, ['word'], { columns })
-    const has = (name: string, columns: Partial<DocumentColumns> = {}) =>
+    const withoutVector = (name: string, columns: Partial<DocumentColumns> = {}) => put(name, ['word'], { columns })
+    const withVector = (name: string, columns: Partial<DocumentColumns> = {}) =>
       put(name, ['word'], { columns, vectors: [[1, 0]] })
     const numbered = (count: number) => Array.from({ length: count }, (_, i) => `has ${i}`)
     await it().start(
-      ...numbered(198).map((name) => has(name)),
-      lacks('lacks 1'),
-      lacks('lacks 2'),
-      // Neither empty bodies nor invisible ones count, on either side.
+      ...numbered(198).map((name) => withVector(name)),
+      withoutVector('lacks 1'),
+      withoutVector('lacks 2'),
+      // Neither empty bodies nor hidden chunks count.
       put('title', [''], { title: 'word' }),
-      ...numbered(20).map((name) => lacks(`hidden ${name}`, { datasetId: 'hidden' })),
+      ...numbered(20).map((name) => withoutVector(`hidden ${name}`, { datasetId: 'hidden' })),
     )
     assert.equal(await pending(), false)
-    await it().apply(lacks('lacks 3'))
+    await it().apply(withoutVector('lacks 3'))
     assert.equal(await pending(), true)
     // Also by filters, by a time, and by the readable fields of a document.
     const at = (publishedFrom: number) => ({ ...noFilters, publishedFrom })
-    await it().apply(has('later', { publishedAt: 2000 }), lacks('lacks 3', { publishedAt: 2000 }))
+    await it().apply(withVector('later', { publishedAt: 2000 }), withoutVector('lacks 3', { publishedAt: 2000 }))
     assert.deepEqual([await pending(everything, at(1500)), await pending(everything, at(2500))], [true, false])
     assert.equal(await pending({ entries: [{ ...entry, fields: ['title'] }] }), false)
     const vector = { kind: 'set_vector', profileId: 'p', vector: [1, 1] } as const
     await it().apply({ ...vector, documentId: 'lacks 3', chunkId: 'lacks 3 v1 0' })
     assert.equal(await pending(), false)
-    await it().apply(lacks('lacks 4', { publishedAt: 2000 }), { kind: 'retire_document', documentId: 'lacks 4' })
+    await it().apply(withoutVector('lacks 4', { publishedAt: 2000 }), {
+      kind: 'retire_document',
+      documentId: 'lacks 4',
+    })
     assert.equal(await pending(), false)
-    await it().apply(lacks('hidden has 1', { datasetId: 'blogs' }))
+    await it().apply(withoutVector('hidden has 1', { datasetId: 'blogs' }))
     assert.equal(await pending(), true)
   })
 
-  test('chunks that lack a vector are listed, whole documents in the order of their ids', async () => {
+  test('chunks without a vector are listed by whole documents, ordered by id', async () => {
     const listed = async (limit: number, profileId = 'p', languages: readonly string[] | null = null) => {
       const pages: string[][] = []
       for (let after: string | null = null; ; ) {

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import type { Scope } from '../../src/access/scope.ts'
 import type { IndexChange } from '../../src/indexing/fed-index.ts'
 import { noFilters, type SearchFilters, type TypedWord } from '../../src/search/search-index.ts'
-import type { AnalysedField, KeywordQuery, LooseMatch } from '../../src/text/types.ts'
+import type { AnalysedField, KeywordQuery, TermExpansion } from '../../src/text/types.ts'
 import { BruteForceIndex } from './brute-force-index.ts'
 import { columns, entry, everything, type IndexUnderTest, put, timeoutMs } from './index-under-test.ts'
 import * as random from './random-changes.ts'
@@ -18,12 +18,12 @@ const typed = (word: string, more: Partial<TypedWord> = {}): TypedWord => ({
   ...more,
 })
 
-const askFor = (group: readonly string[], ...loose: readonly LooseMatch[]): KeywordQuery => ({
-  clauses: [{ type: 'word', kind: 'any', weight: 1, group, loose }],
+const expandedQuery = (group: readonly string[], ...expansions: readonly TermExpansion[]): KeywordQuery => ({
+  clauses: [{ type: 'word', kind: 'any', weight: 1, group, expansions }],
   boosts: [],
 })
 
-/** Words with a given prefix and corrections of a word. Neither may reveal hidden text. */
+/** Words with a prefix, and corrections of a word. Neither may reveal hidden text. */
 export function wordsExamples(it: () => IndexUnderTest): void {
   const similar = async (
     word: TypedWord,
@@ -35,10 +35,10 @@ export function wordsExamples(it: () => IndexUnderTest): void {
     assert.ok(page.outcome === 'found', JSON.stringify(page))
     return page.words[0]!
   }
-  const names = async (...asked: Parameters<typeof similar>) =>
-    (await similar(...asked)).similar.map(({ word }) => word)
+  const names = async (...request: Parameters<typeof similar>) =>
+    (await similar(...request)).similar.map(({ word }) => word)
 
-  test('similar words are the nearest first, then those in most chunks', async () => {
+  test('similar words are ordered by edits, and then by the number of chunks', async () => {
     await it().start(
       put('d1', ['lighthouse keeper', 'lighthause']),
       put('d2', ['lighthause sight']),
@@ -57,14 +57,14 @@ export function wordsExamples(it: () => IndexUnderTest): void {
     assert.deepEqual(await names(typed('nothing')), [])
   })
 
-  test('a word that is found is similar to others only where that is asked for', async () => {
+  test('a word that is found has similar words only on request', async () => {
     await it().start(put('d1', ['sight', 'night']), put('d2', ['fight']))
     assert.deepEqual(await similar(typed('sight')), { isFound: true, similar: [] })
     assert.deepEqual(await similar(typed('seen', { group: ['fight'] })), { isFound: true, similar: [] })
     assert.deepEqual(await names(typed('sight', { unlessFound: false })), ['fight', 'night'])
   })
 
-  test('a word is similar where it stands in a chunk that is not found as it is, and is wanted', async () => {
+  test('similar words come from chunks without the typed word and without excluded words', async () => {
     const titles: Scope = { entries: [{ ...entry, fields: ['title'] }] }
     await it().start(
       put('d1', ['sight night might', 'right']),
@@ -82,7 +82,7 @@ export function wordsExamples(it: () => IndexUnderTest): void {
     assert.deepEqual(await names(typed('xight'), titles, noFilters, ['light']), ['sight'])
   })
 
-  test('of terms that share a position the first is the word; the others are no words', async () => {
+  test('the first term of a position is the word, and the others are not words', async () => {
     const body: AnalysedField = {
       terms: ['=restoration', 'restor', 'light', '=lights', 'light'],
       positions: [0, 0, 1, 2, 2],
@@ -93,18 +93,18 @@ export function wordsExamples(it: () => IndexUnderTest): void {
     assert.deepEqual(await names(typed('restoraton')), ['restoration'])
     assert.deepEqual(await names(typed('resto', { editsMax: 2 })), [])
     assert.deepEqual(await names(typed('ligt')), ['light'])
-    assert.deepEqual(await it().found('', { query: askFor([], { beginning: 'restora', factor: 1 }) }), ['d1'])
-    assert.deepEqual(await it().found('', { query: askFor([], { beginning: '=restora', factor: 1 }) }), [])
+    assert.deepEqual(await it().found('', { query: expandedQuery([], { prefix: 'restora', factor: 1 }) }), ['d1'])
+    assert.deepEqual(await it().found('', { query: expandedQuery([], { prefix: '=restora', factor: 1 }) }), [])
   })
 
-  test('a beginning with an error in it is similar to what goes on from it', async () => {
+  test('a misspelled prefix is similar to the words that continue it', async () => {
     await it().start(put('d1', ['lighthouse keepers']), put('d2', ['light']))
     assert.deepEqual(await names(typed('ligthh', { isPrefix: true })), ['lighthouse'])
     assert.deepEqual(await names(typed('ligthh')), [])
     assert.deepEqual(await similar(typed('ligh', { isPrefix: true })), { isFound: true, similar: [] })
   })
 
-  test('a word that only hidden text has is similar to nothing, and begins nothing', async () => {
+  test('a word that only hidden text contains is neither similar nor matched by a prefix', async () => {
     const [titles, bodies] = [['title'] as const, ['body'] as const].map(
       (fields): Scope => ({ entries: [{ ...entry, fields }] }),
     )
@@ -114,8 +114,8 @@ export function wordsExamples(it: () => IndexUnderTest): void {
       put('before', ['earlier'], { version: 'before v0', current: false }),
       put('french', ['marchand'], { columns: { language: 'fr' } }),
     )
-    const begins = (beginning: string, scope: Scope, filters: SearchFilters = noFilters) =>
-      it().found('', { query: askFor([], { beginning, factor: 1 }), scope, filters })
+    const begins = (prefix: string, scope: Scope, filters: SearchFilters = noFilters) =>
+      it().found('', { query: expandedQuery([], { prefix, factor: 1 }), scope, filters })
     assert.deepEqual(await names(typed('secrt'), bodies), [])
     assert.deepEqual(await names(typed('secrt'), titles), ['secret'])
     assert.deepEqual(await names(typed('visble'), titles), [])
@@ -135,7 +135,7 @@ export function wordsExamples(it: () => IndexUnderTest): void {
     assert.deepEqual(await begins('march', everything, english), [])
   })
 
-  test('a word that no text has any more is similar to nothing, and one is however often or in whatever window it stands', async () => {
+  test('a removed word is not similar to anything; a frequent word and one in any of several time windows are', async () => {
     await it().start(
       put('gone', ['harbour']),
       put('often', ['lantern '.repeat(300)]),
@@ -152,7 +152,7 @@ export function wordsExamples(it: () => IndexUnderTest): void {
     assert.deepEqual(await names(typed('moring'), within([20, 25], [30, 31])), [])
   })
 
-  test('a beginning that is the whole query counts what it does not show', async () => {
+  test('a prefix that is the whole query also counts chunks that are not listed', async () => {
     const documents = (from: number) =>
       Array.from({ length: 40 }, (_, i) =>
         put(`d${from + i}`, [i % 2 ? 'mooring rope' : `moored ${'rope '.repeat(i)}`], {
@@ -162,7 +162,7 @@ export function wordsExamples(it: () => IndexUnderTest): void {
     await it().start(...documents(100))
     await it().apply(...documents(200))
     const total = async (group: readonly string[], scope: Scope = everything) => {
-      const query = askFor(group, { beginning: 'moor', factor: 0.5 })
+      const query = expandedQuery(group, { prefix: 'moor', factor: 0.5 })
       const page = await it().index.keyword({ ...it().request(''), query, scope, limit: 3 })
       assert.ok(page.outcome === 'found')
       assert.ok(page.hits.length <= 3)
@@ -172,44 +172,47 @@ export function wordsExamples(it: () => IndexUnderTest): void {
       [103, 105],
       [215, 217],
     ] as const
-    const odd: Scope = {
+    const twoWindows: Scope = {
       entries: windows.map(([publishedFrom, publishedTo]) => ({ ...entry, publishedFrom, publishedTo })),
     }
     for (const group of [[], ['mooring']]) {
       assert.equal(await total(group), 80)
-      assert.equal(await total(group, odd), 4)
+      assert.equal(await total(group, twoWindows), 4)
     }
     await it().apply(put('d230', ['emptied'], { version: 'd230 v2', columns: { publishedAt: 230 } }))
     for (const group of [[], ['mooring']]) assert.equal(await total(group), 79)
   })
 
-  test('what is matched loosely counts for less, and a beginning for one word however many it has', async () => {
+  test('expansions count for less, and a prefix counts once for any number of words', async () => {
     await it().start(
       put('exact', ['harbour and much more of it besides']),
       put('near', ['harbor harbor harbor'], { title: 'harbor' }),
       put('begun', ['harbinger harbingers harbouring']),
       put('other', ['sea']),
     )
-    const loose = askFor(['harbour'], { terms: ['harbor'], factor: 0.1 }, { beginning: 'harb', factor: 0.05 })
-    assert.deepEqual(await it().found('', { query: loose }), ['exact', 'near', 'begun'])
-    const must = { ...loose, clauses: loose.clauses.map((clause) => ({ ...clause, kind: 'must' as const })) }
+    const expansions = expandedQuery(['harbour'], { terms: ['harbor'], factor: 0.1 }, { prefix: 'harb', factor: 0.05 })
+    assert.deepEqual(await it().found('', { query: expansions }), ['exact', 'near', 'begun'])
+    const must = { ...expansions, clauses: expansions.clauses.map((clause) => ({ ...clause, kind: 'must' as const })) }
     assert.deepEqual(await it().found('', { query: must }), ['exact', 'near', 'begun'])
-    const not = { ...loose, clauses: loose.clauses.map((clause) => ({ ...clause, kind: 'mustNot' as const })) }
-    const sea = { ...askFor(['sea', 'harbor']), boosts: [] }
+    const not = {
+      ...expansions,
+      clauses: expansions.clauses.map((clause) => ({ ...clause, kind: 'mustNot' as const })),
+    }
+    const sea = { ...expandedQuery(['sea', 'harbor']), boosts: [] }
     assert.deepEqual(await it().found('', { query: { ...sea, clauses: [...sea.clauses, ...not.clauses] } }), ['other'])
   })
 
-  test('odd words are answered', async () => {
+  test('unusual words are answered', async () => {
     await it().start(put('d1', ['word \u{1F600}\u{1F601} \uD800 \0 ='], { columns }))
     for (const word of ['', '=', '\0', '\uD800', '\u{1F600}', 'w'.repeat(5000), '%_*']) {
       for (const isPrefix of [true, false]) await similar(typed(word, { isPrefix, unlessFound: false }))
-      await it().find('', { query: askFor([word], { beginning: word, factor: 1 }) })
+      await it().find('', { query: expandedQuery([word], { prefix: word, factor: 1 }) })
     }
     const late = { words: [typed('word')], excluded: [], scope: everything, filters: noFilters, limit: 1, timeoutMs: 0 }
     assert.deepEqual(await it().index.similarWords(late), { outcome: 'timed_out' })
   })
 
-  test('words, beginnings and their scores are those of a scorer that looks at everything, under any scope', async () => {
+  test('similar words, prefixes and their scores equal those of a brute-force index, under any scope', async () => {
     const letters = fc.string({ unit: fc.constantFrom('a', 'b', 'ä', '漢'), minLength: 1, maxLength: 6 })
     const term = fc.tuple(fc.boolean(), letters).map(([isMarked, word]) => (isMarked ? `=${word}` : word))
     const position = fc.tuple(fc.constantFrom(1, 1, 2), term, fc.array(letters, { maxLength: 2 }))
@@ -235,16 +238,16 @@ export function wordsExamples(it: () => IndexUnderTest): void {
       editsMax: fc.constantFrom(1, 2),
       unlessFound: fc.boolean(),
     })
-    const match: fc.Arbitrary<LooseMatch> = fc.oneof(
+    const match: fc.Arbitrary<TermExpansion> = fc.oneof(
       fc.record({ terms: fc.array(term, { maxLength: 3 }), factor: fc.constantFrom(0.5, 0.1) }),
-      fc.record({ beginning: letters, factor: fc.constantFrom(0.5, 0.1) }),
+      fc.record({ prefix: letters, factor: fc.constantFrom(0.5, 0.1) }),
     )
     const clause = fc.record({
       type: fc.constant('word' as const),
       kind: fc.constantFrom('any' as const, 'any' as const, 'must' as const, 'mustNot' as const),
       weight: fc.constantFrom(1, 2),
       group: fc.array(letters, { maxLength: 2 }),
-      loose: fc.array(match, { maxLength: 2 }),
+      expansions: fc.array(match, { maxLength: 2 }),
     })
     await fc.assert(
       fc.asyncProperty(
@@ -260,8 +263,8 @@ export function wordsExamples(it: () => IndexUnderTest): void {
           await expected.apply({ position: 1, changes })
           await it().start(...changes)
           const where = conditions === undefined ? {} : { conditions }
-          const asked = { words, excluded, scope, filters, ...where, limit: 5, timeoutMs }
-          assert.deepEqual(await it().index.similarWords(asked), await expected.similarWords(asked))
+          const similarRequest = { words, excluded, scope, filters, ...where, limit: 5, timeoutMs }
+          assert.deepEqual(await it().index.similarWords(similarRequest), await expected.similarWords(similarRequest))
           const query = { clauses: clauses.slice(0, 2), boosts: clauses.slice(2) }
           const request = { ...it().request(''), query, scope, filters, ...where, explain: true }
           const [found, wanted] = [await it().index.keyword(request), await expected.keyword(request)]

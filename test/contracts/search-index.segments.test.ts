@@ -14,4 +14,4 @@ searchIndexContract('segments', () => openSegmentsIndex({ path: join(folder, 'in
 searchIndexContract('segments, every search by three threads', () =>
   openSegmentsIndex({ path: join(folder, 'split.db'), ...layout, readers: 3, splitFromChunks: 0 }),
 )
-searchIndexContract('brute force, the measure of the others', async () => new BruteForceIndex())
+searchIndexContract('brute force, the reference', async () => new BruteForceIndex())

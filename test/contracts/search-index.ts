@@ -10,7 +10,7 @@ import { wordsExamples } from './search-index-words.ts'
 
 /**
  * The contract of every adapter of the port, in examples. `makeIndex` returns an empty index, which the suite closes.
- * Scores are only compared with each other: an adapter may weigh differently as long as the order is right.
+ * Scores are only compared with each other, because an adapter may weigh differently as long as the order is right.
  */
 export function searchIndexContract(name: string, makeIndex: () => Promise<SearchIndex>): void {
   describe(`search index: ${name}`, () => {

@@ -290,9 +290,9 @@ class Ways {
 
   async #make(source: IndexSource, index: SearchIndex): Promise<boolean> {
     let more = false
-    for (const { profileId } of await source.madeProfiles()) {
+    for (const { profileId } of await source.activeProfiles()) {
       const { made, refused } = await makeVectors(source, index, embedderOf(profileId), alone, signal)
-      if (profileId === this.#profile) this.#processes[0]!.follower.have([...made, ...refused])
+      if (profileId === this.#profile) this.#processes[0]!.follower.stopAwaiting([...made, ...refused])
       more ||= made.length + refused.length > 0
     }
     return more

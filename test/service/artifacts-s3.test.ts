@@ -45,14 +45,14 @@ else {
         const answer = await world.download(runId, artifact!.artifact_id, headers)
         const { code, message } = (await answer.json()) as Record<string, string>
         assert.deepEqual([answer.status, code, answer.headers.get('retry-after')], [503, 'store_unavailable', '5'])
-        assert.match(message!, /results of analysis cannot be reached.*try again/)
+        assert.match(message!, /analysis results cannot be reached.*try again/)
       }
       // Requests that need no file still work.
       assert.equal((await world.artifacts(runId)).length, 1)
       await until('the log says why the run waits', () =>
         world.server.logs.some(({ job, err }) => job === 'analysis' && JSON.stringify(err).includes('127.0.0.1')),
       )
-      relay.mend()
+      relay.repair()
       assert.equal((await world.ended(waiting.run_id)).status, 'succeeded')
       assert.deepEqual(filesHere(), [])
       const secret = process.env.AWS_SECRET_ACCESS_KEY!
@@ -62,7 +62,7 @@ else {
     test('doctor looks at the bucket, and says what to do where it cannot be used', async () => {
       const doctor = (url: string, env: Record<string, string> = {}) =>
         tidemark(['doctor'], { env: { TIDEMARK_ARTIFACTS_URL: url, ...env } })
-      assert.match((await doctor(place)).stdout, /ok +artifacts are kept in s3:\/\/test-.*which answers/)
+      assert.match((await doctor(place)).stdout, /ok +artifacts are kept in s3:\/\/test-.*which responds/)
       const absent = await doctor(addressOf('there-is-no-such-bucket'))
       assert.equal(absent.code, 1)
       assert.match(absent.stdout, /FAIL +artifacts cannot be kept: .*404 NoSuchBucket\n +do: create the bucket/)

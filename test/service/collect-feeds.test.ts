@@ -156,7 +156,7 @@ suite('one round', () => {
     const { stderr } = await once(feedsFile(feeds, { limits: { feeds_at_once: 1, host_pause_seconds: 0 } }))
     for (const { server, busy, later } of hosts) {
       assert.match(lineOf(stderr, busy), /refused \(status\).*429/)
-      assert.match(lineOf(stderr, later), /refused \(backoff\).*asked to be left alone for 1[78]\d\d more seconds/)
+      assert.match(lineOf(stderr, later), /refused \(backoff\).*asked for no requests for another 1[78]\d\d seconds/)
       assert.equal(server.asked('/later'), 0)
     }
     const calm = await feedServer()

@@ -343,7 +343,7 @@ test('app and collector: doubtful names and datasets are said, keys are made by 
     '--scheduling',
   ])
   assert.equal(first.code, 0)
-  assert.equal(first.stderr, 'note: there is no dataset nope yet; there are: forum, news\n')
+  assert.equal(first.stderr, 'note: there is no dataset nope yet; existing datasets: forum, news\n')
   const made = await server.tidemark(['key', 'create', 'Twin'])
   assert.equal(made.code, 0, made.stderr)
   const account = await server.consumer(/tmc_\S+/.exec(made.stdout)![0], 'GET', '/v1/account')

@@ -4,6 +4,7 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { quotaOperations } from '../../src/access/operations.ts'
 import { sharedServer } from '../acceptance/harness.ts'
+import { documentFields } from '../support/document-fields.ts'
 
 interface Operation {
   readonly operationId?: string
@@ -130,7 +131,7 @@ test('wherever use is shown it is said that work which failed counts where there
   >
   const { description: listed } = operations.find(({ operationId }) => operationId === 'admin.usage.read')!
   for (const words of [DailyUsage!.properties.operations.description, DailyQuotas!.description, listed!]) {
-    assert.match(words, /from the moment its work begins, also if it then fails with a 503/)
+    assert.match(words, /from the moment its work begins, even if it then fails with a 503/)
   }
 })
 
@@ -282,7 +283,8 @@ test('errors are described by the one schema, 401 on every closed operation and 
  * one.
  */
 const freeTexts = [
-  /\.(title|body|url|thumbnail_url|nickname|avatar_url|home_page|biography)$/,
+  new RegExp(`\\.(${documentFields.flatMap(({ name, kind }) => (kind === 'text' ? name : [])).join('|')})$`),
+  /\.(body|nickname|avatar_url|home_page|biography)$/,
   /\.author\.extra\.\*$/,
   /\.(query|cursor)$/,
   /\/complete body\.error(\.message)?$/,

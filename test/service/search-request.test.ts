@@ -5,6 +5,7 @@ import { expectError } from '../acceptance/expect-error.ts'
 import { fakeDimensions, fakeVector } from '../acceptance/fake-embedding.ts'
 import type { Answer } from '../acceptance/harness.ts'
 import { codes, type SearchWorld, sharedWorld } from '../acceptance/search-world.ts'
+import { resultNames } from '../support/document-fields.ts'
 
 const datasets = ['request-news', 'request-forum'] as const
 const [news, forum] = datasets
@@ -78,31 +79,9 @@ suite('modes', () => {
     assert.deepEqual([body.total, body.total_documents, body.total_chunks], [2, 2, 2])
     assert.deepEqual([body.degraded, body.warnings, body.live_query], [false, [], null])
     assert.equal(typeof body.top_k, 'number')
-    assert.deepEqual(Object.keys(body.results[0]).sort(), [
-      'author',
-      'best_chunk_id',
-      'body',
-      'content_type',
-      'dataset_id',
-      'document_id',
-      'external_id',
-      'keyword_score',
-      'language',
-      'origin',
-      'published_at',
-      'region',
-      'rerank_score',
-      'score',
-      'source_platform',
-      'status',
-      'tags',
-      'thumbnail_url',
-      'title',
-      'topics',
-      'url',
-      'vector_score',
-      'version_id',
-    ])
+    const ids = ['document_id', 'version_id', 'best_chunk_id']
+    const scores = ['score', 'keyword_score', 'vector_score', 'rerank_score']
+    assert.deepEqual(Object.keys(body.results[0]).sort(), [...ids, 'origin', 'body', ...scores, ...resultNames].sort())
     assert.match(body.results[0].document_id, /^doc_/)
     assert.match(body.results[0].version_id, /^ver_/)
     assert.match(body.results[0].best_chunk_id, /^chk_/)

@@ -361,7 +361,7 @@ test('start: an admin token that was made and maybe not shown is spoken of by th
     next.signal('SIGINT')
     const ended = await next.ended
     assert.equal(ended.code, 0, ended.stderr)
-    assert.equal(/may have ended before showing the admin token: `tidemark admin-token` /.test(ended.stdout), isTold)
+    assert.equal(/may have ended before it showed the admin token: `tidemark admin-token` /.test(ended.stdout), isTold)
     assert.doesNotMatch(ended.stdout, /tma_/)
   }
 })

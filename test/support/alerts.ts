@@ -18,7 +18,7 @@ export const alertRules: readonly Rule[] = parse(readFileSync(rulesPath, 'utf8')
   ({ rules }: { rules: readonly Rule[] }) => rules,
 )
 
-/** For `skip`: why alerts cannot be tested here. Debian's package prometheus has the tool, and CI installs it. */
+/** For `skip`: why alerts cannot be tested here. Debian's package prometheus has the tool. CI installs it. */
 export const noPromtool = hasPromtool() ? false : 'there is no promtool: install the package prometheus'
 
 function hasPromtool(): boolean {
@@ -31,11 +31,11 @@ function hasPromtool(): boolean {
 }
 
 /**
- * Asserts that an alert is silent on the first scrape, and fires when the second one lasts: gauges stay as they are,
- * ages grow, and counters grow by the difference every minute. Runs Prometheus's own tool on the shipped rules.
+ * Asserts that an alert does not fire on the first scrape, and fires if the state of the second one lasts: gauges stay
+ * the same, ages grow, and counters grow by the difference every minute. Runs promtool on the shipped rules.
  */
 export async function assertFires(alert: string, before: Scrape, after: Scrape): Promise<void> {
-  assert.ok(!(await fires(alert, before, before)), `${alert} fires without a trouble`)
+  assert.ok(!(await fires(alert, before, before)), `${alert} fires without a problem`)
   assert.ok(await fires(alert, before, after), `${alert} does not fire`)
 }
 
@@ -50,7 +50,7 @@ async function fires(alert: string, before: Scrape, after: Scrape): Promise<bool
       series: asScraped(sample),
       values: valuesOf(sample, after, before.samples.get(sample) ?? value, value),
     }))
-  assert.ok(series.length > 0, `nothing is shown of what ${alert} is about`)
+  assert.ok(series.length > 0, `the scrape has no series that ${alert} uses`)
   const folder = mkdtempSync(join(tmpdir(), 'tidemark-alerts-'))
   const path = join(folder, 'test.json')
   const silence = { eval_time: `${minutes}m`, alertname: alert, exp_alerts: [] }
@@ -61,15 +61,15 @@ async function fires(alert: string, before: Scrape, after: Scrape): Promise<bool
     await promisify(execFile)('promtool', ['test', 'rules', path])
     return false
   } catch (error) {
-    const said = `${(error as { stdout?: string }).stdout}${(error as { stderr?: string }).stderr}`
-    assert.match(said, new RegExp(`got:\\[\\s*0:\\s*Labels:\\{alertname="${alert}"`), said)
+    const output = `${(error as { stdout?: string }).stdout}${(error as { stderr?: string }).stderr}`
+    assert.match(output, new RegExp(`got:\\[\\s*0:\\s*Labels:\\{alertname="${alert}"`), output)
     return true
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
 }
 
-/** Adds the target's labels, which take precedence over the sample's. */
+/** Adds the labels of the target. They take precedence over those of the sample, as in Prometheus. */
 function asScraped(sample: string): string {
   const [, name, labels = ''] = /^([^{]+)(?:\{(.*)\})?$/.exec(sample)!
   const own = labels.replace(/(?<=^|,)job=/, 'exported_job=')

@@ -1,4 +1,4 @@
-/** Written as plainly as possible: other implementations are compared with it. */
+/** A plain reference implementation, with which others are compared. */
 export function cosine(a: ArrayLike<number>, b: ArrayLike<number>): number {
   let [product, squaresA, squaresB] = [0, 0, 0]
   for (let i = 0; i < a.length; i++) {

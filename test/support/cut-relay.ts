@@ -1,7 +1,9 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
-/** A proxy to a server on this machine. Its connection can be cut, as a network's can, and repaired. */
+/**
+ * A proxy to a server on this machine. It simulates network failures: connections can be cut or silenced, and repaired.
+ */
 export class CutRelay {
   readonly #server = createServer((incoming) => this.#pass(incoming))
   readonly #open = new Set<Socket>()
@@ -25,20 +27,20 @@ export class CutRelay {
     return (this.#server.address() as AddressInfo).port
   }
 
-  /** Ends open connections, and refuses new ones. */
+  /** Closes open connections and refuses new ones. */
   cut(): void {
     this.#isCut = true
     for (const socket of this.#open) socket.destroy()
   }
 
-  /** Forwards nothing any more, on old and new connections, without closing them. */
+  /** Stops forwarding, on open and new connections, without closing them. */
   silence(): void {
     this.#isSilent = true
     for (const socket of this.#open) socket.unpipe().resume()
   }
 
-  /** Open connections stay silent, so they are closed. */
-  mend(): void {
+  /** Forwards connections again. Silent ones are closed. */
+  repair(): void {
     if (this.#isSilent) this.cut()
     this.#isCut = false
     this.#isSilent = false

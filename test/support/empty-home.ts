@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 /**
- * Runs `work` with an empty folder for home, caches and temporary files, as a user's server has and tests do not.
- * Returns what is left in it.
+ * Runs `work` with an empty folder for home, caches and temporary files, as on a user's server. Returns the files that
+ * it left there.
  */
 export async function leftInHome(work: () => Promise<unknown>): Promise<string[]> {
   const folder = mkdtempSync(join(tmpdir(), 'tidemark-home-'))

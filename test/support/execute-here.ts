@@ -13,7 +13,7 @@ import type {
 } from '../../src/analysis/algorithm.ts'
 import { TableFile, type WrittenFile } from '../../src/analysis/compute/table-file.ts'
 
-/** Describes one row of an input. The IDs follow from its position. */
+/** One row of an input. Its position determines its IDs. */
 export interface GivenRow {
   readonly vector?: readonly number[] | Float32Array
   readonly text?: string
@@ -44,7 +44,7 @@ export const bareDocument: InputDocument = {
 
 export const idAt = (prefix: string, position: number): string => `${prefix}_${String(position).padStart(6, '0')}`
 
-/** Executes an algorithm in this process, without a store, and reads the files that it wrote. */
+/** Executes an algorithm in this process, without a store. Returns the content of the files that it wrote. */
 export async function executeHere<Parameters, Artifacts extends ArtifactForms>(
   algorithm: Algorithm<Parameters, Artifacts>,
   rows: readonly GivenRow[],

@@ -7,7 +7,7 @@ export interface FakeAnswer {
   readonly body: object
 }
 
-/** A fake cluster node. It sends the answers that a test sets, and records the requests. */
+/** A fake cluster node. It sends the responses that a test sets and records the requests. */
 export class FakeCluster {
   readonly requests: string[] = []
   readonly #server: Server
@@ -34,8 +34,8 @@ export class FakeCluster {
   }
 }
 
-/** The start of an answer to a search that all shards have answered. */
-export const whole = { timed_out: false, _shards: { failed: 0 } }
+/** The fields of a search response to which all shards have contributed. */
+export const completeResponse = { timed_out: false, _shards: { failed: 0 } }
 export const mappingOf = (profiles: Readonly<Record<string, number>>): FakeAnswer => ({
   body: { 'tidemark-1': { mappings: { _meta: { profiles } } } },
 })

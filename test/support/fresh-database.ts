@@ -1,13 +1,13 @@
 import pg from 'pg'
 
-/** The prefix by which test databases are recognised. */
+/** The prefix of all test databases. */
 const prefix = 'tidemark_test_'
 
-let made = 0
+let created = 0
 
 /** Creates an empty database on the server of TEST_DATABASE_URL. */
 export async function freshDatabase(options = ''): Promise<{ url: string; remove(): Promise<void> }> {
-  const name = `${prefix}${process.pid}_${++made}`
+  const name = `${prefix}${process.pid}_${++created}`
   await administer((client) => client.query(`create database ${name} ${options}`))
   const url = new URL(serverUrl())
   url.pathname = `/${name}`
@@ -15,8 +15,8 @@ export async function freshDatabase(options = ''): Promise<{ url: string; remove
 }
 
 /**
- * Creates a database with a store's tables and no rows. If the run has made a template, it is copied, which takes half
- * the time of the migrations; otherwise the database is empty, and the store that opens it migrates it.
+ * Creates a database with a store's tables and no rows. If the test run has created a template, it is copied, because
+ * that is faster than migrations. Otherwise the database is empty, and the store that opens it migrates it.
  */
 export function freshStoreDatabase(): ReturnType<typeof freshDatabase> {
   const template = process.env.TEST_DATABASE_TEMPLATE

@@ -1,14 +1,14 @@
 /**
  * Functions that remove what test files leave behind, such as processes and folders. They run at the end of a file, or
- * of the whole process if nothing ends files one by one.
+ * at the end of the process if it runs a single file.
  */
-const clearings = new Set<() => void>()
+const cleanups = new Set<() => void>()
 
 export function clearAtEnd(clear: () => void): void {
-  clearings.add(clear)
+  cleanups.add(clear)
 }
 
 export function clearLeftovers(): void {
-  for (const clear of clearings) clear()
+  for (const clear of cleanups) clear()
 }
 process.on('exit', clearLeftovers)

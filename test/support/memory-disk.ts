@@ -3,12 +3,12 @@ import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** A disk in memory. A small one can be filled to its last byte and freed again. No access ever waits. */
+/** A disk in memory (tmpfs). A small one can be filled to its last byte and freed again. */
 export class MemoryDisk {
   readonly folder: string
   #mounted = true
 
-  /** Returns null if this user may not mount. The test must then skip what needs the disk, and say so. */
+  /** Returns null if this user may not mount. The test must then skip what needs the disk, and report it. */
   static mount(megabytes: number): MemoryDisk | null {
     const folder = mkdtempSync(join(tmpdir(), 'tidemark-memory-disk-'))
     try {
@@ -48,10 +48,10 @@ export class MemoryDisk {
   remove(): void {
     if (!this.#mounted) return
     this.#mounted = false
-    // Lazily: files that a server still has open are removed with it.
+    // A lazy unmount succeeds even if a server still has files open.
     execFileSync('umount', ['--lazy', this.folder])
     rmSync(this.folder, { recursive: true, force: true })
   }
 }
 
-export const leftOutWithoutMount = 'left out: this user may not mount a small disk to fill'
+export const skippedWithoutMount = 'skipped: this user may not mount a small disk to fill'

@@ -2,14 +2,14 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { until } from './until.ts'
 
-/** The nodes of the cluster for tests; null if there is none. */
+/** The addresses of the test cluster's nodes; null if there is none. */
 export const openSearchNodes: readonly string[] | null = process.env.TEST_OPENSEARCH_URL?.split(',') ?? null
 
 /** Times in milliseconds, long enough that a busy cluster is not considered down. */
 export const patience = { listMs: 60_000, silentAfterMs: 60_000 }
 
 export const withoutOpenSearch =
-  'TEST_OPENSEARCH_URL is not set: where there is a JDK from 21 on, and mvn, "npm run with-opensearch -- npm test" makes a cluster for it'
+  'TEST_OPENSEARCH_URL is not set: with JDK 21 or later and mvn, "npm run with-opensearch -- npm test" starts a cluster'
 
 /**
  * Watermarks belong to the whole cluster, so tests that change them take turns. An index serves as the lock, because it
@@ -27,9 +27,9 @@ export async function changingWatermarks<T>(work: () => Promise<T>): Promise<T> 
 
 /** Returns all bytes that nodes on this machine keep of the indexes with this prefix, including operation logs. */
 export async function bytesOnNodes(prefix: string): Promise<string> {
-  const ask = async <Answer>(path: string) => (await (await fetch(`${openSearchNodes![0]}/${path}`)).json()) as Answer
-  const indexes = await ask<Record<string, { settings: { index: { uuid: string } } }>>(`${prefix}-*/_settings`)
-  const { nodes } = await ask<{ nodes: Record<string, { settings: { path: { data: string | string[] } } }> }>(
+  const read = async <Answer>(path: string) => (await (await fetch(`${openSearchNodes![0]}/${path}`)).json()) as Answer
+  const indexes = await read<Record<string, { settings: { index: { uuid: string } } }>>(`${prefix}-*/_settings`)
+  const { nodes } = await read<{ nodes: Record<string, { settings: { path: { data: string | string[] } } }> }>(
     '_nodes/settings',
   )
   const uuids = Object.values(indexes).map(({ settings }) => settings.index.uuid)
@@ -44,7 +44,7 @@ function bytesIn(path: string): string {
   try {
     return readFileSync(path, 'latin1')
   } catch (error) {
-    // The cluster has removed it meanwhile.
+    // The cluster has removed the file in the meantime.
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return ''
     throw error
   }

@@ -1,27 +1,18 @@
 import type { IndexedColumns } from '../../src/search/search-index.ts'
-import type { CatalogNumbers } from '../../src/storage/segments/format/catalog-numbers.ts'
+import { numberColumns } from '../../src/storage/segments/format/catalog-numbers.ts'
+import { documentFields, emptyValues } from './document-fields.ts'
 
 /** The columns of a document with only its required fields. */
-export const plainColumns: IndexedColumns = {
+export const plainColumns = {
+  ...emptyValues(
+    'property',
+    documentFields.filter(({ indexed }) => indexed !== undefined),
+  ),
   datasetId: 'd',
   platform: 'p',
-  language: null,
-  region: null,
-  publishedAt: null,
-  contentType: null,
   status: 'active',
-  authorId: null,
-  topics: [],
-  tags: [],
-  classifications: [],
-  score: null,
-}
+  externalAuthorId: null,
+} as IndexedColumns
 
-/** The same in a segment. */
-export const noCatalog: CatalogNumbers = {
-  score: Number.NaN,
-  author: 0,
-  topics: new Uint32Array(),
-  tags: new Uint32Array(),
-  classifications: new Uint32Array(),
-}
+/** The same columns as numbers, as a segment has them. */
+export const noCatalog = numberColumns(plainColumns, () => 0)

@@ -28,12 +28,12 @@ export class PoolEvents implements PoolWatch {
     return this.#serving.get(pool) ?? 0
   }
 
-  /** Resolves when so many members of that pool serve. */
+  /** Resolves when that many members of the pool are serving. */
   serving(pool: string, members: number): Promise<void> {
     return this.#until(() => this.count(pool) === members)
   }
 
-  nextDeath(pool: string): Promise<void> {
+  nextExit(pool: string): Promise<void> {
     const before = this.#exitsIn(pool)
     return this.#until(() => this.#exitsIn(pool) > before)
   }

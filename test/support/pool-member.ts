@@ -2,20 +2,20 @@ import { parentPort } from 'node:worker_threads'
 import { TidemarkError, UnavailableError } from '../../src/platform/errors.ts'
 import { answerCalls } from '../../src/threads/answer-calls.ts'
 
-/** A thread or process for tests of `src/threads`. It does what it is ordered to, including exiting. */
+/** A command to the thread or process that tests of `src/threads` start from this file. */
 export type Order =
   | { readonly do: 'echo'; readonly value: unknown }
-  /** Never answers, until it is cancelled, and then sends a notification. */
+  /** Never answers. When it is cancelled, it sends a notification. */
   | { readonly do: 'hang' }
-  /** Says that it will, and then stops listening: a process is stopped, a thread is busy for ever. */
+  /** Sends a notification and stops responding: a process is stopped, a thread loops forever. */
   | { readonly do: 'freeze' }
-  /** Sends a notification and no answer. */
-  | { readonly do: 'tell' }
+  /** Sends a notification and never answers. */
+  | { readonly do: 'notify' }
   | { readonly do: 'reject'; readonly error: 'plain' | 'domain' | 'unavailable' | 'no error' }
-  | { readonly do: 'answer what cannot be copied' }
-  | { readonly do: 'die'; readonly by: 'exit' | 'uncaught' }
+  | { readonly do: 'answer with a value that cannot be copied' }
+  | { readonly do: 'end unexpectedly'; readonly by: 'exit' | 'uncaught' }
 
-const { started, failed, tell } = answerCalls<Order>({
+const { started, failed, notify } = answerCalls<Order>({
   async answer(order) {
     switch (order.do) {
       case 'echo':
@@ -23,11 +23,11 @@ const { started, failed, tell } = answerCalls<Order>({
       case 'hang':
         return new Promise(() => {})
       case 'freeze':
-        await tell({ freezing: true })
+        await notify({ freezing: true })
         if (parentPort === null) process.kill(process.pid, 'SIGSTOP')
         for (;;);
-      case 'tell':
-        await tell({ told: true })
+      case 'notify':
+        await notify({ notified: true })
         return new Promise(() => {})
       case 'reject':
         if (order.error === 'no error') throw 'a text'
@@ -35,9 +35,9 @@ const { started, failed, tell } = answerCalls<Order>({
         if (order.error === 'plain')
           throw Object.assign(new RangeError('too far', { cause: new Error('a headwind') }), { errcode: 13 })
         throw new TidemarkError('conflict', 'no', { details: [{ path: 'a', message: 'must be b' }] })
-      case 'answer what cannot be copied':
+      case 'answer with a value that cannot be copied':
         return () => {}
-      case 'die':
+      case 'end unexpectedly':
         if (order.by === 'exit') process.exit(3)
         setImmediate(() => {
           throw new Error('not caught')
@@ -46,12 +46,12 @@ const { started, failed, tell } = answerCalls<Order>({
     }
   },
   cancel(call): void {
-    void tell({ cancelled: call })
+    void notify({ cancelled: call })
   },
   async end(): Promise<void> {
-    await tell({ ending: true })
+    await notify({ ending: true })
   },
 })
-if (process.argv.includes('dies at its start')) throw new Error('cannot start')
-if (process.argv.includes('says that it cannot')) failed(new RangeError('nothing to work with'))
+if (process.argv.includes('throws at its start')) throw new Error('cannot start')
+if (process.argv.includes('reports that it cannot start')) failed(new RangeError('nothing to work with'))
 else if (!process.argv.includes('never starts')) started('here')

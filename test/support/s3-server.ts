@@ -1,12 +1,12 @@
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3'
 
-/** The S3 server for tests; null if there is none. */
+/** The address of the S3 server for tests; null if there is none. */
 export const s3Endpoint: string | null = process.env.TEST_S3_ENDPOINT ?? null
 
 export const withoutS3 =
-  'TEST_S3_ENDPOINT is not set: where there is python3 with pip, "npm run with-s3 -- npm test" makes a server for it'
+  'TEST_S3_ENDPOINT is not set: with python3 and pip, "npm run with-s3 -- npm test" starts a server'
 
-/** The client's options for this server. */
+/** Returns the client options for this server. */
 export const s3Options = () => ({ endpoint: s3Endpoint!, region: 'us-east-1', forcePathStyle: true })
 
 /** Creates a bucket and returns its name. */

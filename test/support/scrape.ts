@@ -1,8 +1,8 @@
 /** The metrics of a process at `/metrics`. */
 export interface Scrape {
-  /** By name. */
+  /** The type of each metric, by name. */
   readonly types: ReadonlyMap<string, string>
-  /** By series as it is written: name and labels. */
+  /** The value of each sample, by name and labels as they are written. */
   readonly samples: ReadonlyMap<string, number>
 }
 
@@ -18,7 +18,7 @@ export function readScrape(text: string): Scrape {
   return { types, samples }
 }
 
-/** Removes the suffixes of the parts of a histogram. */
+/** Returns the name of a sample's metric, without labels and without the suffixes of a histogram. */
 export const seriesName = (sample: string): string =>
   sample.replace(/\{.*/, '').replace(/(?<=_(?:seconds|events))_(?:bucket|sum|count)$/, '')
 

@@ -5,7 +5,7 @@ import { type Channel, processChannel, threadChannel } from '../../src/threads/c
 
 const file = new URL('./pool-member.ts', import.meta.url)
 
-/** Both kinds of channels, each to a member that runs `pool-member.ts`. */
+/** Functions that start `pool-member.ts` as a thread or as a process and return the channel to it. */
 export const memberChannels: Readonly<Record<'thread' | 'process', (...args: string[]) => Channel>> = {
   thread: (...argv) => threadChannel(new Worker(file, { argv, stderr: true })),
   process: (...argv) =>

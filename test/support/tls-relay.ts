@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, connect } from 'node:net'
 import { createServer } from 'node:tls'
 
-/** The certificate to trust. It was made for these tests, and its private key was thrown away. */
+/** The certificate authority to trust. It was created for these tests, and its private key was not kept. */
 export const testAuthority = `-----BEGIN CERTIFICATE-----
 MIIBmjCCAUGgAwIBAgIUDFjgSrG8lVmlWvHySxdfNx5SdJowCgYIKoZIzj0EAwIw
 IjEgMB4GA1UEAwwXVGlkZW1hcmsgdGVzdCBhdXRob3JpdHkwIBcNMjYxMTE2MTk0
@@ -38,7 +38,7 @@ xF5zfoBCCpNRPIIAnNouJIHUfpJsnN7nffxSHBQjkvl/PF9AlvNI7v2x
 
 /** A TLS proxy to a server on this machine that does not speak TLS. */
 export class TlsRelay {
-  /** The credentials of the requests, as they were sent. */
+  /** The `authorization` headers of the requests. */
   readonly credentials: string[] = []
   readonly #server = createServer({ cert: certificate, key })
 
@@ -55,7 +55,7 @@ export class TlsRelay {
       outgoing.on('error', () => incoming.destroy()).on('close', () => incoming.destroy())
       outgoing.unref()
     })
-    // A client that does not trust the certificate hangs up.
+    // A client that does not trust the certificate closes the connection.
     relay.#server.on('tlsClientError', () => {})
     relay.#server.on('connection', (socket) => socket.unref())
     relay.#server.listen(0, '127.0.0.1').unref()

@@ -2,7 +2,7 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import type { AddressInfo } from 'node:net'
 import { gunzipSync } from 'node:zlib'
 
-/** In OTLP's JSON form. */
+/** A span as OTLP encodes it in JSON. */
 export interface SentSpan {
   readonly traceId: string
   readonly spanId: string
@@ -29,9 +29,9 @@ interface Sent {
 /** An OpenTelemetry collector in this process, which can be made to fail. */
 export class TraceReceiver {
   behaviour: 'takes' | 'refuses' | 'hangs' = 'takes'
-  /** The number of spans in each accepted batch that the answer reports as rejected. */
+  /** How many spans of each accepted batch the response reports as rejected. */
   rejects = 0
-  /** All requests that it received, whatever it answered. */
+  /** All requests that it has received, including refused ones. */
   readonly sent: Sent[] = []
   readonly #server = createServer((request, response) => {
     const parts: Buffer[] = []
@@ -61,7 +61,7 @@ export class TraceReceiver {
     }
   }
 
-  /** All spans that came as JSON. */
+  /** All spans that were sent as JSON. */
   get spans(): SentSpan[] {
     return this.resources.flatMap(({ scopeSpans }) => scopeSpans.flatMap(({ spans }) => spans))
   }
@@ -78,14 +78,14 @@ export class TraceReceiver {
     const type = headers['content-type']!
     response.writeHead(this.behaviour === 'takes' ? 200 : 503, { 'content-type': type })
     if (type !== 'application/json') response.end(this.rejects === 0 ? '' : partialSuccess(this.rejects))
-    // JSON has 64-bit numbers as strings there.
+    // OTLP encodes 64-bit integers in JSON as strings.
     else response.end(this.rejects === 0 ? '{}' : `{"partialSuccess":{"rejectedSpans":"${this.rejects}"}}`)
   }
 }
 
 /**
- * Encodes the answer in protobuf: partial_success is field 1 and length-delimited; rejected_spans in it is field 1 and
- * a varint.
+ * Encodes the response in protobuf: partial_success is field 1 and length-delimited; rejected_spans in it is field 1
+ * and a varint.
  */
 const partialSuccess = (rejected: number): Buffer => Buffer.from([0x0a, 2, 0x08, rejected])
 

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** Longer than anything takes on the busiest machine. Benchmarks measure speed, not this. */
+/** Longer than anything takes on a busy machine. */
 const patienceMs = 150_000
-const [firstRestMs, restMaxMs, growth] = [5, 100, 1.4]
+const [firstDelayMs, delayMaxMs, growth] = [5, 100, 1.4]
 
 /**
- * Polls until the answer is true, at growing intervals, because polling takes time from the process that it waits for.
+ * Polls a condition until it is true. Intervals grow, because polling takes time from the process that it waits for.
  */
-export async function until(what: string, ask: () => Promise<boolean> | boolean): Promise<void> {
+export async function until(what: string, isTrue: () => Promise<boolean> | boolean): Promise<void> {
   const started = performance.now()
-  for (let restMs = firstRestMs; !(await ask()); restMs = Math.min(restMaxMs, restMs * growth)) {
-    assert.ok(performance.now() - started < patienceMs, `waited in vain: ${what}`)
-    await delay(restMs)
+  for (let delayMs = firstDelayMs; !(await isTrue()); delayMs = Math.min(delayMaxMs, delayMs * growth)) {
+    assert.ok(performance.now() - started < patienceMs, `timed out waiting until ${what}`)
+    await delay(delayMs)
   }
 }

@@ -5,7 +5,7 @@ import { consoleInBrowser } from '../browser/console-world.ts'
 
 const { world, open } = await consoleInBrowser()
 
-test('somebody signs in, searches as they type, opens what was found, and lists documents and changes', async () => {
+test('a reader signs in, searches while typing, opens a result, and lists documents and changes', async () => {
   const { page, faults } = await open('/search')
   const views = page.getByRole('navigation', { name: 'Views' })
   await page.getByLabel('Application key').fill(world.key)

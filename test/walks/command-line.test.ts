@@ -17,7 +17,7 @@ collectors:
   - {name: rss, datasets: [news]}
 `
 
-test('an instance is made, filled, checked, served, backed up and restored by commands', async () => {
+test('an instance is created, filled, checked, served, backed up and restored by commands', async () => {
   const dataDir = freshFolder()
   const { env } = await sharedEmbedding()
   const files = freshFolder()
@@ -62,7 +62,7 @@ test('an instance is made, filled, checked, served, backed up and restored by co
   await finds(restoredTo)
 })
 
-test('a wrong command is exit code 2 and says what there is, without a stack', async () => {
+test('an unknown command exits with code 2 and a message without a stack trace', async () => {
   const { code, stdout, stderr } = await tidemark(['frobnicate'])
   assert.equal(code, 2)
   assert.equal(stdout, '')

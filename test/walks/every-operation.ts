@@ -6,9 +6,9 @@ const linesOf = (name: string): string[] =>
   readFileSync(new URL(`../../sample/${name}`, import.meta.url), 'utf8')
     .trim()
     .split('\n')
-const documentsTaken = 40
+const documentCount = 40
 
-export interface Asked {
+export interface RequestParts {
   readonly path?: Readonly<Record<string, string>>
   readonly query?: Readonly<Record<string, string | number | boolean>>
   readonly headers?: Readonly<Record<string, string>>
@@ -21,7 +21,7 @@ interface Operation {
   readonly path: string
 }
 
-/** The operations of a description, by their IDs. */
+/** Returns the operations of an API description by ID. */
 export function operationsOf(description: {
   readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly operationId: string }>>>>
 }): ReadonlyMap<string, Operation> {
@@ -35,29 +35,29 @@ export function operationsOf(description: {
   )
 }
 
-/** Makes one request. Throws for any status other than 2xx. */
-export async function ask(
+/** Sends one request. Throws for any status other than 2xx. */
+export async function sendRequest(
   server: TestServer,
   { operationId, method, path }: Operation,
   credential: string | null,
-  asked: Asked,
+  parts: RequestParts,
 ): Promise<Answer> {
-  const filled = path.replace(/\{([^}]+)\}/g, (_, name: string) => encodeURIComponent(asked.path![name]!))
-  const query = new URLSearchParams(Object.entries(asked.query ?? {}).map(([name, value]) => [name, String(value)]))
+  const filled = path.replace(/\{([^}]+)\}/g, (_, name: string) => encodeURIComponent(parts.path![name]!))
+  const query = new URLSearchParams(Object.entries(parts.query ?? {}).map(([name, value]) => [name, String(value)]))
   const answer = await server.call(method, query.size === 0 ? filled : `${filled}?${query}`, {
-    headers: { ...(credential === null ? {} : { authorization: `Bearer ${credential}` }), ...asked.headers },
-    ...(asked.body === undefined ? {} : { body: asked.body }),
+    headers: { ...(credential === null ? {} : { authorization: `Bearer ${credential}` }), ...parts.headers },
+    ...(parts.body === undefined ? {} : { body: parts.body }),
   })
   if (answer.status >= 300) throw new Error(`${operationId} answered ${answer.status}: ${answer.text}`)
   return answer
 }
 
-/** Uses an operation, and returns the body of the answer. */
-type Use = (operationId: string, credential: string | null, asked?: Asked) => Promise<Answer['body']>
+/** Uses an operation and returns the body of the response. */
+type Use = (operationId: string, credential: string | null, parts?: RequestParts) => Promise<Answer['body']>
 
 /**
- * Uses every operation once, as its users would, on a new server with some of the sample data. A test checks the
- * answers (operations.test.ts), and the examples in the description are recorded with it (scripts/record-examples.ts).
+ * Uses every operation at least once, as a user would, on a new server with some of the sample data. operations.test.ts
+ * checks the responses, and scripts/record-examples.ts records the examples of the API description.
  */
 export async function useEveryOperation(server: TestServer, use: Use): Promise<void> {
   await use('health.live', null)
@@ -110,22 +110,22 @@ export async function useEveryOperation(server: TestServer, use: Use): Promise<v
   await use('admin.tokens.read', admin, { path: { token_id } })
   await use('admin.tokens.revoke', admin, { path: { token_id } })
 
-  const taken = linesOf('documents.ndjson').slice(0, documentsTaken)
-  // Like a document of the sample, but new and complete, so that sending the example changes no existing document.
-  const { title: _, body: __, facts: ___, ...like } = JSON.parse(taken[0]!)
+  const lines = linesOf('documents.ndjson').slice(0, documentCount)
+  // Like a document of the sample, but new, so that sending the example does not change an existing document.
+  const { title: _, body: __, facts: ___, ...sampleFields } = JSON.parse(lines[0]!)
   const url = 'https://news.example/example-1'
   const own = { external_id: 'example-1', url, thumbnail_url: `${url}.png`, title: 'High water at noon' }
   await use('collector.documents', collector, {
-    body: { documents: [{ ...like, ...own, body: 'The spring tide reaches the harbour wall at noon.' }] },
+    body: { documents: [{ ...sampleFields, ...own, body: 'The spring tide reaches the harbour wall at noon.' }] },
   })
   const sent = await server.call('POST', '/collector/v1/documents', {
     headers: { authorization: `Bearer ${collector}`, 'content-type': 'application/x-ndjson' },
-    body: [...taken, ...linesOf('updates.ndjson')].join('\n'),
+    body: [...lines, ...linesOf('updates.ndjson')].join('\n'),
   })
   if (sent.status !== 200) throw new Error(sent.text)
   await until('everything is indexed', async () => {
     const { body } = await server.admin('GET', '/admin/v1/indexing')
-    return body.pending_chunks === 0 && body.indexed_documents > documentsTaken
+    return body.pending_chunks === 0 && body.indexed_documents > documentCount
   })
   await use('admin.indexing.read', admin)
   await use('admin.entitlements.count', admin, { body: { entitlements: [{ datasets: ['news'], languages: ['en'] }] } })
@@ -168,7 +168,7 @@ export async function useEveryOperation(server: TestServer, use: Use): Promise<v
   await use('documents.batchGet', key, { body: { document_ids: [document_id] } })
   const authored = JSON.parse(
     linesOf('documents.ndjson')
-      .slice(0, documentsTaken)
+      .slice(0, documentCount)
       .find((line) => line.includes('"external_author_id"'))!,
   )
   const author = { platform: authored.source_platform, external_author_id: authored.author.external_author_id }
@@ -230,9 +230,9 @@ export async function useEveryOperation(server: TestServer, use: Use): Promise<v
   await use('analysis.subscriptions.runs', key, { path: subscription })
   await use('analysis.subscriptions.checkpoint', key, { path: subscription })
   const { body: browsed } = await server.consumer(key, 'GET', '/v1/documents/browse?dataset_id=news&limit=2')
-  const [spoken, other] = browsed.documents.map(({ document }: { document: { id: string } }) => document.id)
-  const { erasure_id } = await use('admin.documents.erase', admin, { path: { document_id: spoken } })
-  await use('admin.erasures.create', admin, { body: { document_ids: [other], purge_artifacts: true } })
+  const [documentId, otherId] = browsed.documents.map(({ document }: { document: { id: string } }) => document.id)
+  const { erasure_id } = await use('admin.documents.erase', admin, { path: { document_id: documentId } })
+  await use('admin.erasures.create', admin, { body: { document_ids: [otherId], purge_artifacts: true } })
   await use('admin.erasures.list', admin, { query: { limit: 2 } })
   await use('admin.erasures.read', admin, { path: { erasure_id } })
   const { dataset_id, source_platform, external_id } = browsed.documents[0].document

@@ -2,22 +2,22 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { builtInModel, startServer } from '../acceptance/harness.ts'
-import { ask, operationsOf, useEveryOperation } from './every-operation.ts'
+import { operationsOf, sendRequest, useEveryOperation } from './every-operation.ts'
 
 interface Media {
   readonly schema: { readonly $ref?: string }
 }
 
-test('every operation of the description does its work, and answers as the description says', async () => {
+test('every described operation works and responds as described', async () => {
   const server = await startServer({ env: builtInModel })
   const { body: description } = await server.call('GET', '/openapi.json')
   const ajv = new Ajv2020({ strict: false, validateFormats: false }).addSchema(description, 'api')
   const operations = operationsOf(description)
   const used = new Set<string>()
-  await useEveryOperation(server, async (operationId, credential, asked = {}) => {
+  await useEveryOperation(server, async (operationId, credential, parts = {}) => {
     const operation = operations.get(operationId)
     assert.ok(operation !== undefined, `${operationId} is not described`)
-    const answer = await ask(server, operation, credential, asked)
+    const answer = await sendRequest(server, operation, credential, parts)
     used.add(operationId)
     const { responses } = description.paths[operation.path][operation.method.toLowerCase()]
     const described = responses[answer.status]

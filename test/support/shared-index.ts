@@ -21,7 +21,7 @@ const embedder = {
   embed: async (texts: readonly string[]) => texts.map((text) => Float32Array.of(text.length, 1, 0)),
 } as unknown as Embedder
 
-/** One of the processes that search the index. `batches` and `vectors` count what it wrote to the index. */
+/** One of the processes that search the index. The numbers count what it did to the index. */
 export interface Process {
   readonly indexing: Indexing
   batches: number
@@ -29,8 +29,8 @@ export interface Process {
   cleared: number
 }
 
-/** An index that several processes search, with the store that feeds it. */
-export class OneIndexForAll {
+/** An index that several processes share, and the store from which it is built. */
+export class SharedIndex {
   readonly #folder: string
   readonly #store: OpenStore['store']
   readonly index: SearchIndex
@@ -42,7 +42,7 @@ export class OneIndexForAll {
     this.#store = store
   }
 
-  static async over(store: OpenStore['store']): Promise<OneIndexForAll> {
+  static async over(store: OpenStore['store']): Promise<SharedIndex> {
     const mark = { actor: 'test', at: 0 }
     const profile = { provider: 'http', model: profileId, dimensions: 3, status: 'active', isDefault: true } as const
     await store.operator.commit(
@@ -54,7 +54,7 @@ export class OneIndexForAll {
     )
     const folder = mkdtempSync(join(tmpdir(), 'one-for-all-'))
     const index = await openSegmentsIndex({ path: join(folder, 'index.sqlite'), readers: 1 })
-    return new OneIndexForAll(folder, index, store)
+    return new SharedIndex(folder, index, store)
   }
 
   /** Starts a process with its own connection to the store, as elections need. */
@@ -81,7 +81,7 @@ export class OneIndexForAll {
       index: counted,
       fedBy: 'one',
       embedders: [embedder],
-      learn: async () => {},
+      registerDimensions: async () => {},
       shared: true,
       elected,
       measures: new IndexingMeasures(silentMeasures),
@@ -100,14 +100,14 @@ export class OneIndexForAll {
     await this.#store.content.ingest(documents, 1)
   }
 
-  /** Waits until every document is found once, with its vector. */
-  async whole(): Promise<void> {
+  /** Waits until every document is in the index exactly once, with its vector. */
+  async untilComplete(): Promise<void> {
     await until('the index has every document and every vector', async () => {
       const found = await this.index.values(listing)
       const { chunks, profiles } = await this.index.health()
       if (found.outcome !== 'found') return false
       const documents = found.values[0]?.count ?? 0
-      if (documents > this.#sent || chunks > this.#sent) throw new Error('something is there twice')
+      if (documents > this.#sent || chunks > this.#sent) throw new Error('a document or chunk is in the index twice')
       return documents === this.#sent && profiles[0]?.chunks === this.#sent
     })
   }

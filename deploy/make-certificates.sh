@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Makes an authority and a certificate to try out deploy/helm/backing: ca.crt, tls.crt and tls.key in FOLDER.
+# Makes a certificate authority and a certificate for trying out deploy/helm/backing: ca.crt, tls.crt and tls.key in FOLDER.
 #   deploy/make-certificates.sh FOLDER [NAMESPACE]
 #   kubectl -n tidemark create secret generic tidemark-backing-tls --from-file=FOLDER
-# The authority's key is not kept. For another certificate, run this again and replace all files.
+# The key of the authority is not kept. To get another certificate, run this again and replace all files.
 set -euo pipefail
 folder="${1:?usage: deploy/make-certificates.sh FOLDER [NAMESPACE]}"
 namespace="${2:-tidemark}"

@@ -19,7 +19,7 @@ interface Copy {
   readonly document: Document
   readonly kind: Member['kind']
   readonly hours: number
-  /** The first source published it again. */
+  /** Whether the first source published it again. */
   readonly isRepeated: boolean
 }
 
@@ -69,8 +69,8 @@ console.log(`${run.input!.documents} documents, ${stories.length} stories that w
 for (const { original, copies } of stories) {
   console.log(`"${titleOf(original)}", ${sourceOf(original)}`)
   for (const { document, kind, hours, isRepeated } of copies) {
-    const who = isRepeated ? 'the same again' : sourceOf(document)
-    const wording = kind === 'exact' ? 'word for word' : 'nearly so'
+    const who = isRepeated ? 'the same source' : sourceOf(document)
+    const wording = kind === 'exact' ? 'word for word' : 'with changes'
     console.log(`   ${delay(hours).padStart(8)}  ${who}, ${wording}: "${titleOf(document)}"`)
   }
 }
@@ -145,6 +145,6 @@ function draw(shown: readonly Story[]): string {
     ]
   })
   const subtitle =
-    'Who had a story first, and how much later others (orange) or the same again (grey): rings where some words differ'
+    'Who published a story first, and how much later others (orange) or the same source (grey) did. Rings: some words differ'
   return card(960, bottom + 38, 'Copied stories', subtitle, [...axis, ...rows])
 }

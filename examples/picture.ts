@@ -4,7 +4,7 @@ export const ink = { text: '#12313f', quiet: '#5f7a86', line: '#d9e4e8', sea: '#
 export const escaped = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
 
-/** Counts characters. Wide scripts need more room, so their characters count twice. */
+/** Cuts a text at a number of characters. Characters of wide scripts count twice. */
 export function shortened(text: string, lettersMax: number): string {
   let width = 0
   for (const [i, letter] of [...text].entries()) {

@@ -1,10 +1,10 @@
 import { zstdDecompressSync } from 'node:zlib'
 import { parquetReadObjects } from 'hyparquet'
 
-/** The few calls that the examples make. They need only a key: `npm start` prints one for the sample data. */
+/** The calls that the examples make. They need only a key: `npm start` prints one for the sample data. */
 const address = process.env.TIDEMARK_URL ?? 'http://127.0.0.1:8080'
 const key = process.env.TIDEMARK_KEY
-if (key === undefined) throw new Error('set TIDEMARK_KEY to an application key: npm start prints one')
+if (key === undefined) throw new Error('set TIDEMARK_KEY to an Application key: npm start prints one')
 
 async function call(path: string, body?: object): Promise<Response> {
   const response = await fetch(new URL(path, address), {
@@ -67,10 +67,10 @@ export interface Document {
 const documentsAtOnce = 100
 
 export async function documentsOf(ids: Iterable<string>): Promise<Map<string, Document>> {
-  const wanted = [...new Set(ids)]
+  const unique = [...new Set(ids)]
   const found = new Map<string, Document>()
-  for (let start = 0; start < wanted.length; start += documentsAtOnce) {
-    const some = { document_ids: wanted.slice(start, start + documentsAtOnce) }
+  for (let start = 0; start < unique.length; start += documentsAtOnce) {
+    const some = { document_ids: unique.slice(start, start + documentsAtOnce) }
     const { documents } = await read<{ documents: Document[] }>('/v1/documents/batch-get', some)
     for (const document of documents) found.set(document.id, document)
   }

@@ -109,6 +109,6 @@ function draw(): string {
       : [],
   )
   const largest = shown.length < topics.length ? `the ${shown.length} largest of ` : ''
-  const subtitle = `${documents} documents in English, ${largest}${topics.length} topics, by day of publication; the day with most stands out`
+  const subtitle = `${documents} documents in English, ${largest}${topics.length} topics, by day of publication; the day with the most documents is orange`
   return card(960, bottom + 34, 'Topics over time', subtitle, [...shapes, ...axis])
 }

@@ -26,7 +26,7 @@ volumeClaimTemplates:
         requests: { storage: {{ . }} }
 {{- end }}
 
-{{/* Only Tidemark, at this port, and its own parts may connect to it. It may connect only to those parts. */}}
+{{/* Only Tidemark may connect to this port. The server's own parts may connect only to each other and to DNS. */}}
 {{- define "backing.policy" -}}
 apiVersion: networking.k8s.io/v1
 kind: NetworkPolicy

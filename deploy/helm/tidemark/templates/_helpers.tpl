@@ -21,7 +21,7 @@ app.kubernetes.io/version: {{ .Values.image.tag | default .Chart.AppVersion | qu
 {{- end -}}
 {{- end }}
 
-{{/* The revision of pods: it changes with the image and the settings. */}}
+{{/* The revision of the pods, which changes with the image and the settings. */}}
 {{- define "tidemark.revision" -}}
 {{ printf "%s %s" (include "tidemark.image" .) (include "tidemark.settings" .) | sha256sum | trunc 16 }}
 {{- end }}
@@ -72,7 +72,7 @@ TIDEMARK_EMBEDDING_MODEL: {{ . | quote }}
 {{- end }}
 {{- end }}
 
-{{/* Secrets as files, only those that the part needs: "migrate", "worker" or "api". */}}
+{{/* The secrets that a part ("migrate", "worker" or "api") needs, as files. */}}
 {{- define "tidemark.secretFiles" -}}
 {{- $keys := .root.Values.secret.keys -}}
 TIDEMARK_DATABASE_PASSWORD_FILE: {{ $keys.databasePassword }}
@@ -184,7 +184,7 @@ spec:
   replicas: {{ .own.replicas }}
   {{- end }}
   revisionHistoryLimit: 5
-  # A pod that waits for others is not considered failed at once.
+  # A pod may wait for others for a long time before the rollout counts as failed.
   progressDeadlineSeconds: {{ add 1800 (.own.waitForApiSeconds | default 0) }}
   strategy:
     type: RollingUpdate
@@ -248,7 +248,7 @@ spec:
       {{- if and (eq .part "worker") .own.waitForApiSeconds }}
       initContainers:
         # The service at this address has only api pods of the same revision, so workers start after the first of them is ready.
-        # After the longest wait a worker starts anyway, because most of its work does not depend on api pods.
+        # When the time is over, a worker starts anyway, because most of its work does not depend on api pods.
         - name: wait-for-api
           image: {{ include "tidemark.image" .root }}
           imagePullPolicy: {{ .root.Values.image.pullPolicy }}
@@ -260,7 +260,7 @@ spec:
               const end = Date.now() + {{ int .own.waitForApiSeconds }} * 1000
               const ready = () => fetch('http://{{ include "tidemark.fullname" .root }}-revision:8080/readyz', { signal: AbortSignal.timeout(5000) }).then(({ ok }) => ok, () => false)
               while (!(await ready())) {
-                if (Date.now() > end) { console.log('no api pod of this revision is ready: starting all the same'); break }
+                if (Date.now() > end) { console.log('no api pod of this revision is ready: starting anyway'); break }
                 await new Promise((resolve) => setTimeout(resolve, 2000))
               }
           resources:
@@ -307,7 +307,7 @@ spec:
             - { name: tmp, mountPath: /tmp }
             {{- include "tidemark.secretMounts" . | nindent 12 }}
       volumes:
-        # Nothing in it is lost with the pod: it can be rebuilt from the database.
+        # The data folder can be lost with the pod, because it can be rebuilt from the database.
         - name: data
           emptyDir: { sizeLimit: {{ .own.dataSize }} }
         - name: tmp

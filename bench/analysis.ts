@@ -1,6 +1,6 @@
 /**
- * The cost of each type of analysis beside the neighbour graph of the same input: CPU, wall time, and memory of the
- * whole process with its files. Chunks have 384 dimensions and 200 words, one in 20 is a copy; one thread.
+ * Measures each type of analysis beside the neighbour graph of the same input: CPU and wall time, and the peak memory
+ * of the process. Chunks have 384 dimensions and 200 words, and one in 20 is a copy. One thread.
  *
  *   npm run bench -- analysis [CHUNKS…]      default: 5000 and 50000
  */

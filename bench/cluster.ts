@@ -1,13 +1,13 @@
 /**
- * A deployment of several machines, on this one: a process that answers and feeds, PostgreSQL, and an OpenSearch
- * cluster with the search index. Measures searches over HTTP beside the cluster's own time for the same work, in turn;
- * how fast documents are fed, and how soon one is found; how long a process takes to start, and its memory.
+ * Runs a deployment of several machines on this one: a process that answers requests and feeds the index, PostgreSQL,
+ * and an OpenSearch cluster. Measures searches over HTTP and, in turn, the cluster's own time for the same work; how
+ * fast documents are indexed, and how soon one is found; how long a process takes to start, and its memory.
  *
  *   npm run with-opensearch -- npm run bench -- cluster [--documents 20000] [--seconds 5]
  *
- * The cluster's own work is the same requests, and the texts of 20 results from an index that the benchmark adds.
- * TEST_OPENSEARCH_URL names the cluster; everything created there is removed at the end. PostgreSQL is started for the
- * run. Vectors are synthetic, so that no model uses the cores.
+ * For its own time, the cluster gets the same requests, and one for the texts of 20 results, which the benchmark keeps
+ * in another index. TEST_OPENSEARCH_URL names the cluster; everything created there is removed at the end. PostgreSQL
+ * is started for the run. Vectors are synthetic, so that no model uses the cores.
  */
 import { hash, randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -83,8 +83,8 @@ export async function run(args: readonly string[]): Promise<void> {
       show(mode, times, bare.requests, (1000 * (cpuSeconds(server.pid) - before)) / requests)
     }
     await freshness(consumer, collector, { times: 30, searching: [0] })
-    console.log(`the process that answers and feeds: ${memoryOf(server.pid)}`)
-    await starts(folder, 'beside it, all documents there', { ...env, ...embedding.env, TIDEMARK_ROLES: 'api' })
+    console.log(`the process that answers and indexes: ${memoryOf(server.pid)}`)
+    await starts(folder, 'beside it, with all documents', { ...env, ...embedding.env, TIDEMARK_ROLES: 'api' })
     await server.stop()
     await starts(folder, 'alone, with the built-in model', { ...env, TIDEMARK_ROLES: 'api' })
   } finally {
@@ -96,7 +96,7 @@ export async function run(args: readonly string[]): Promise<void> {
   }
 }
 
-/** A process needs less and less CPU for a search until it has answered some 600, while its code is compiled. */
+/** A process needs less and less CPU for a search until it has answered some 600, because V8 compiles its code. */
 async function warmUp(ask: TimedAsk): Promise<void> {
   let left = 1000
   const caller = async (): Promise<void> => {
@@ -154,7 +154,7 @@ async function untilNone(server: ServerProcess, pending: 'pending_documents' | '
   progress('')
 }
 
-/** Returns the cluster's work for a search in this mode, with the texts of a page on request. */
+/** Makes the cluster's requests for a search in this mode, and with `texts` one for the texts of a page. */
 function searchesOf(
   index: OpenSearchIndex,
   cluster: TimedCluster,
@@ -164,10 +164,10 @@ function searchesOf(
 ): TimedAsk {
   return async () => {
     const question = { query: parseQuery(drawText(random), null), vector: drawVector(random) }
-    cluster.begin()
+    cluster.startTiming()
     const page = await bareSearch(index, mode, fakeProfile, question)
     await texts?.read(page)
-    return cluster.askedMs
+    return cluster.busyMs
   }
 }
 
@@ -185,7 +185,7 @@ function show(mode: Mode, [ids, bare, ...overHttp]: readonly Times[], requests: 
   console.log(`${`the process's own work, ${mode}`.padEnd(40)}${cpuMs.toFixed(2).padStart(8)} ms CPU a search`)
 }
 
-/** Measures how long a process that only answers takes until it is ready, and its memory then. */
+/** Measures how long an `api` process takes until it is ready, and its memory then. */
 async function starts(folder: string, what: string, env: Readonly<Record<string, string>>): Promise<void> {
   const startedMs = performance.now()
   const server = await ServerProcess.start(folder, env)

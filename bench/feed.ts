@@ -1,12 +1,13 @@
 /**
- * Events per second that one application reads from the change feed, 200 per page, beside the plain query for the same
- * rows; and the time from an acknowledged document until the feed has it, and until a waiting reader has it.
+ * Measures how many events per second one application reads from the change feed, 200 per page, beside the plain query
+ * for the same rows; and the time from an acknowledged document until the feed has it, and until a waiting reader has
+ * it.
  *
  *   npm run bench -- feed [STORED…] [--rounds 100] [--folder FOLDER]      default: 10000 and 100000 stored
  *
  * The application reads every page whole, with its cursor. The plain side fetches the same rows as objects with one
  * prepared statement in this process. A figure is the best of some rounds, on both sides. FOLDER may be one that
- * `ingest` filled; it is kept.
+ * `ingest` filled, and is kept.
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -41,8 +42,8 @@ export async function run(args: readonly string[]): Promise<void> {
       const server = await ServerProcess.start(folder, noVectors)
       try {
         const callers = await server.prepare()
-        const there = newestSequence(database)
-        if (there < stored) await sendStream(callers.collector, { from: there, to: stored })
+        const existing = newestSequence(database)
+        if (existing < stored) await sendStream(callers.collector, { from: existing, to: stored })
         const http = await eventsPerSecond(await pagesOf(callers.consumer))
         const bare = await eventsPerSecond(barePages(database, Math.min(stored, eventsMax)))
         const share = `${((100 * http) / bare).toFixed(0)} % of the bare query's ${bare.toFixed(0)}`
@@ -85,7 +86,8 @@ async function pagesOf(consumer: Client): Promise<ReadRound> {
     const page = await read(path)
     const { items } = JSON.parse(page) as { items: { sequence: number }[] }
     if (items.length === 0) break
-    for (const { sequence } of items) if (sequence !== ++events) throw new Error(`${sequence} came as ${events}`)
+    for (const { sequence } of items)
+      if (sequence !== ++events) throw new Error(`event ${sequence} was at position ${events}`)
     path = `${first}&cursor=${cursorOf(page)}`
   }
   return async () => {

@@ -1,12 +1,12 @@
 /**
- * `tidemark import` of documents of 62 words, beside a server that answers keyword searches meanwhile.
+ * Measures `tidemark import` of documents of 62 words, while a server answers keyword searches.
  *
  *   npm run bench -- import [DOCUMENTS] [--vectors]      default: 100000
  *
- * First 5,000 documents are searched on the idle server. Aims: every document is found within 60 s of being stored,
+ * First the idle server is measured with 5,000 documents. Aims: every document is found within 60 s of being stored,
  * searches take at most 1.3 times as long as on the idle server, and memory is at most 1.3 times that after a restart.
- * The idle server is measured again at the end, when there is more to search. `--vectors` makes vectors too, and
- * measures a minute more while they are made.
+ * The idle server is measured again at the end, with all documents. `--vectors` computes vectors too, and measures a
+ * minute more meanwhile.
  */
 import { once } from 'node:events'
 import { createWriteStream, mkdtempSync, rmSync } from 'node:fs'
@@ -24,9 +24,9 @@ import { quantile } from './support/times.ts'
 
 const bodyWords = 62
 const documentsBefore = 5000
-const probesInQuiet = 500
+const idleProbes = 500
 const probeEveryMs = 10
-const lookEveryMs = 1000
+const sampleEveryMs = 1000
 const besideVectorsMs = 60_000
 
 export async function run(args: readonly string[]): Promise<void> {
@@ -55,24 +55,26 @@ async function measure(folder: string, documents: number, makesVectors: boolean)
     while ((await server.index()).indexed_documents < documentsBefore) await delay(100)
     const probe = prober(consumer)
     // Warms up.
-    await inQuiet(probe)
-    const before = await inQuiet(probe)
+    await whenIdle(probe)
+    const before = await whenIdle(probe)
     const { during, after } = await importBeside(server, () => importFile(folder, env, rest), documents, probe)
-    const quiet = [before, await inQuiet(probe)]
-    console.log(`searches in quiet: p50 ${quiet.map((one) => ms(one, 0.5)).join(' before, ')} with all documents`)
-    report('while documents are stored', during, quiet)
-    report('while the last are made searchable', after, quiet)
+    const idle = [before, await whenIdle(probe)]
+    console.log(
+      `searches on the idle server: p50 ${idle.map((one) => ms(one, 0.5)).join(' before, ')} with all documents`,
+    )
+    report('while documents are stored', during, idle)
+    report('while the last are made searchable', after, idle)
     if (makesVectors) {
       const beside: number[] = []
       for (const until = performance.now() + besideVectorsMs; performance.now() < until; await delay(probeEveryMs)) {
         beside.push(await probe())
       }
-      report('while vectors are made', beside, quiet)
+      report('while vectors are computed', beside, idle)
     }
     const { serverMb } = memoryPartsOf(server.pid)
     await server.stop()
     server = await ServerProcess.start(folder, env)
-    await inQuiet(prober((await server.prepare()).consumer))
+    await whenIdle(prober((await server.prepare()).consumer))
     const restarted = memoryPartsOf(server.pid).serverMb
     console.log(
       `memory of the server ${serverMb.toFixed(0)} MB, after a restart ${restarted.toFixed(0)}: ` +
@@ -83,7 +85,7 @@ async function measure(folder: string, documents: number, makesVectors: boolean)
   }
 }
 
-interface Look {
+interface Sample {
   readonly at: number
   readonly stored: number
   readonly found: number
@@ -102,12 +104,12 @@ async function importBeside(
   const importing = runImport().then(() => {
     storedAfter = seconds()
   })
-  const looks: Look[] = []
-  const looking = (async () => {
-    for (let found = 0; found < documents; await delay(lookEveryMs)) {
+  const samples: Sample[] = []
+  const sampling = (async () => {
+    for (let found = 0; found < documents; await delay(sampleEveryMs)) {
       const { indexed_documents, pending_documents } = await server.index()
       found = indexed_documents - documentsBefore
-      looks.push({ at: seconds(), found, stored: found + pending_documents })
+      samples.push({ at: seconds(), found, stored: found + pending_documents })
       progress(`${found} of ${documents} documents are found by words`)
     }
     progress('')
@@ -115,41 +117,41 @@ async function importBeside(
   })()
   const [during, after]: [number[], number[]] = [[], []]
   let isFound = false
-  looking.then((found) => {
+  sampling.then((found) => {
     isFound = found
   })
   while (!isFound) {
     ;(Number.isNaN(storedAfter) ? during : after).push(await probe())
     await delay(probeEveryMs)
   }
-  await Promise.all([importing, looking])
-  const last = looks.at(-1)!.at
+  await Promise.all([importing, sampling])
+  const last = samples.at(-1)!.at
   console.log(
     `stored ${(documents / storedAfter).toFixed(0)} documents a second, found by words ${(documents / last).toFixed(0)}; ` +
-      `the longest from stored to found ${longestWait(looks).toFixed(1)} s (aim 60)`,
+      `the longest from stored to found ${longestWait(samples).toFixed(1)} s (aim 60)`,
   )
   return { during, after }
 }
 
 /** For each sample, how long the first document that is not found yet has been stored. */
-const longestWait = (looks: readonly Look[]): number =>
-  Math.max(...looks.map(({ at, found }) => at - (looks.find(({ stored }) => stored > found)?.at ?? at)))
+const longestWait = (samples: readonly Sample[]): number =>
+  Math.max(...samples.map(({ at, found }) => at - (samples.find(({ stored }) => stored > found)?.at ?? at)))
 
 const sorted = (times: readonly number[]): number[] => times.toSorted((a, b) => a - b)
 const ms = (times: readonly number[], share: number): string => `${quantile(sorted(times), share).toFixed(1)} ms`
 
-function report(when: string, times: readonly number[], quiet: readonly (readonly number[])[]): void {
+function report(when: string, times: readonly number[], idle: readonly (readonly number[])[]): void {
   if (times.length === 0) return
   const against = (share: number): string => {
-    const ratios = quiet.map((one) => (quantile(sorted(times), share) / quantile(sorted(one), share)).toFixed(2))
-    return `${ms(times, share)}, ${ratios.join(' and ')} times quiet`
+    const ratios = idle.map((one) => (quantile(sorted(times), share) / quantile(sorted(one), share)).toFixed(2))
+    return `${ms(times, share)}, ${ratios.join(' and ')} times idle`
   }
   console.log(`${times.length} searches ${when}: p50 ${against(0.5)} (aim 1.3); p99 ${against(0.99)}`)
 }
 
-async function inQuiet(probe: () => Promise<number>): Promise<number[]> {
+async function whenIdle(probe: () => Promise<number>): Promise<number[]> {
   const times: number[] = []
-  for (; times.length < probesInQuiet; await delay(probeEveryMs)) times.push(await probe())
+  for (; times.length < idleProbes; await delay(probeEveryMs)) times.push(await probe())
   return times
 }
 

@@ -1,6 +1,6 @@
 /**
- * The embedded search index in this process, without a server: keyword search beside SQLite FTS5 over the same chunks
- * and filters, vector search, facets, several callers at once, and searches while documents arrive.
+ * Measures the embedded search index in this process, without a server: keyword search beside SQLite FTS5 with the same
+ * chunks and filters, vector search, facets, several callers at once, and searches while documents arrive.
  *
  *   npm run bench -- index [CHUNKS] [--folder FOLDER]      default: 100000
  *
@@ -33,7 +33,7 @@ import { quantile } from './support/times.ts'
 
 const timeoutMs = 60_000
 const searchesEach = 200
-/** FTS5 takes up to seconds for one. */
+/** One search of FTS5 can take seconds. */
 const ftsSearchesEach = 9
 const runMs = 4000
 const writeEveryMs = 20
@@ -120,7 +120,7 @@ async function byVectors(index: SearchIndex): Promise<void> {
   }
 }
 
-/** Requested beside a common word, which matches the most documents and so has the most to count. */
+/** Requested with a common word, which matches the most documents and so has the most to count. */
 const additions: Readonly<Record<string, Partial<KeywordRequest>>> = {
   'no facets': {},
   'platform, language, day': { facets: { of: ['platform', 'language', { published_at: 'day' }], limit: 10 } },

@@ -1,12 +1,12 @@
 /**
- * Documents per second into a durable store over HTTP, beside plain inserts of the same rows into a copy of the same
- * database, and how that changes with the number of stored documents.
+ * Measures how many documents per second a durable store takes over HTTP, beside plain inserts of the same rows into a
+ * copy of the same database, and how this depends on the number of stored documents.
  *
  *   npm run bench -- ingest [STORED…] [--measure 5000] [--rounds 5] [--folder FOLDER]      default: 10000 and 100000 stored
  *
- * The server also indexes for keyword search, as every instance does; it makes no vectors, which would take far longer
- * than all else. A figure is the best of some rounds, on both sides, because other work on the machine only slows them
- * down. FOLDER is kept.
+ * The server also indexes for keyword search, as every instance does; it computes no vectors, because that would take
+ * far longer than everything else. A figure is the best of some rounds, on both sides, because other work on the
+ * machine only slows them down. FOLDER is kept.
  */
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -50,7 +50,7 @@ export async function run(args: readonly string[]): Promise<void> {
   }
 }
 
-/** With one sender, with four, as a stream, and as plain inserts. */
+/** Measures one sender, four senders, a stream, and plain inserts, in this order. */
 async function measure(folder: string, stored: number, documents: number, rounds: number): Promise<Figure[]> {
   const database = join(folder, 'tidemark.sqlite')
   const copy = join(folder, 'copy.sqlite')

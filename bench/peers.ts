@@ -1,7 +1,7 @@
 /**
- * Tidemark beside OpenSearch over HTTP: the same documents, queries and filters, and the same output for each result
- * (title, columns, 500 characters around the match, highlights on request). Both are warm, take turns, and share the
- * cores with the caller.
+ * Compares Tidemark with OpenSearch over HTTP: the same documents, queries and filters, and the same output for each
+ * result (title, columns, 500 characters around the match, highlights on request). Both are warm, are measured in turn,
+ * and share the cores with the caller.
  *
  *   npm run bench -- peers [CHUNKS] [--seconds N] [--folder FOLDER] [--opensearch URL]
  *                                                              default: 100000 chunks, 4 s per cell
@@ -39,7 +39,7 @@ const kinds: readonly { readonly name: string; readonly kind: QuestionKind }[] =
   { name: 'vector, 10 of 100 datasets, k = 20', kind: { ...base, mode: 'vector', datasets: few } },
   { name: 'vector, hard, k = 20', kind: { ...base, mode: 'vector', vectors: 'hard' } },
   { name: 'vector, hard, k = 500', kind: { ...base, mode: 'vector', vectors: 'hard', k: 500 } },
-  // Among a million chunks, OpenSearch finds too few of the hard ones with a lower k.
+  // Among a million chunks, OpenSearch finds too few of the hard vectors' neighbours with a lower k.
   { name: 'vector, hard, k = 5000', kind: { ...base, mode: 'vector', vectors: 'hard', k: 5000 } },
   { name: 'hybrid, 3 words', kind: { ...base, mode: 'hybrid' } },
   { name: 'hybrid, 3 words, 10 of 100 datasets', kind: { ...base, mode: 'hybrid', datasets: few } },
@@ -48,10 +48,10 @@ const kinds: readonly { readonly name: string; readonly kind: QuestionKind }[] =
  * Tidemark's figure divided by OpenSearch's: the median time of one caller, and the requests per second of four. A miss
  * is marked with `!`.
  */
-const aims: Record<Mode, { readonly p50Most: number; readonly perSecondLeast: number }> = {
-  keyword: { p50Most: 0.6, perSecondLeast: 2 },
-  vector: { p50Most: 1, perSecondLeast: 1 },
-  hybrid: { p50Most: 0.8, perSecondLeast: 1 },
+const aims: Record<Mode, { readonly p50Max: number; readonly perSecondMin: number }> = {
+  keyword: { p50Max: 0.6, perSecondMin: 2 },
+  vector: { p50Max: 1, perSecondMin: 1 },
+  hybrid: { p50Max: 0.8, perSecondMin: 1 },
 }
 const recallQueries = 50
 /**
@@ -166,7 +166,7 @@ const asks = (kind: QuestionKind, peers: readonly Peer[], seed: number): TimedAs
     )
   })
 
-/** The first questions take several times as long as those of a service that has been up for a minute. */
+/** The first searches of a server take several times as long as later ones. */
 async function warm(name: string, kind: QuestionKind, peers: readonly Peer[]): Promise<void> {
   progress(`warming: ${name}`)
   const until = performance.now() + warmMs
@@ -227,8 +227,8 @@ function show(name: string, mode: Mode, [own, other]: readonly Measured[]): void
     return shown.map((cell, i) => cell.padStart(widths[i]!)).join('')
   })
   const [slower, more] = [own!.p50 / other!.p50, own!.perSecond / other!.perSecond]
-  const { p50Most, perSecondLeast } = aims[mode]
-  const ratios = `${slower.toFixed(2)}${slower > p50Most ? '!' : ''}, ${more.toFixed(2)}${more < perSecondLeast ? '!' : ''}`
+  const { p50Max, perSecondMin } = aims[mode]
+  const ratios = `${slower.toFixed(2)}${slower > p50Max ? '!' : ''}, ${more.toFixed(2)}${more < perSecondMin ? '!' : ''}`
   console.log(`${name.padEnd(38)}${cells.join('')}   ${ratios}`)
 }
 

@@ -1,20 +1,20 @@
 /**
- * The quality of the ranking: nDCG@10 and recall@100 of keyword, vector and hybrid search over public test collections,
- * through the HTTP API of a real server with the built-in model.
+ * Measures the quality of the ranking: nDCG@10 and recall@100 of keyword, vector and hybrid search in public test
+ * collections, through the HTTP API of a real server with the built-in models.
  *
  *   npm run bench -- relevance FOLDER [--only NAME,NAME] [--queries 50] [--directions 300] [--model NAME]
  *
  * FOLDER has one folder for each collection, with `documents.jsonl` (id, language, title, text), `queries.jsonl` (id,
- * text) and `qrels.tsv` (query, document, grade). Each has a server of its own, so that term frequencies are those of
- * the collection. Stores with their vectors are kept in the system's folder for temporary files. `--queries` limits the
- * queries of each set to a sample spread over it. Sets of one family (`xquad-en`, `xquad-zh`) are also searched with
- * each other's queries: `--directions` of each, 0 for none. `--model` is TIDEMARK_EMBEDDING_MODEL.
+ * text) and `qrels.tsv` (query, document, grade). Each has a server of its own, so that document frequencies are those
+ * of the collection. Stores with their vectors are kept in the system's folder for temporary files. `--queries` limits
+ * the queries of each set to a sample spread over it. Sets of one family (`xquad-en`, `xquad-zh`) are also searched
+ * with each other's queries; `--directions` limits these, and 0 means none. `--model` is TIDEMARK_EMBEDDING_MODEL.
  */
 import { parseArgs } from 'node:util'
 import type { TestServer } from '../test/acceptance/harness.ts'
 import { ndcg, recall } from './relevance/measures.ts'
-import { openSet } from './relevance/open-set.ts'
 import { directionsTo, type RelevanceSet, readSets, sampled } from './relevance/read-sets.ts'
+import { serveCollection } from './relevance/serve-collection.ts'
 import { type Mode, modes } from './support/ask.ts'
 import { progress } from './support/progress.ts'
 import { median } from './support/times.ts'
@@ -61,7 +61,7 @@ export async function run(args: readonly string[]): Promise<void> {
   const sets = readSets(folder)
   for (const set of sets) {
     if (only !== undefined && !only.includes(set.name)) continue
-    const { server, key, idOf } = await openSet(set, { TIDEMARK_EMBEDDING_MODEL: values.model })
+    const { server, key, idOf } = await serveCollection(set, { TIDEMARK_EMBEDDING_MODEL: values.model })
     const pairs = [
       sampled(set, Number(values.queries)),
       ...(values.directions === '0' ? [] : directionsTo(set, sets)).map((one) =>

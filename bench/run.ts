@@ -1,8 +1,6 @@
 import { globSync } from 'node:fs'
 
-/**
- * `npm run bench -- NAME [ARGUMENTS…]` runs bench/NAME.ts. Figures are ratios within one run, never test assertions.
- */
+/** `npm run bench -- NAME [ARGUMENTS…]` runs bench/NAME.ts. */
 const [name, ...rest] = process.argv.slice(2)
 const names = globSync('*.ts', { cwd: import.meta.dirname })
   .map((file) => file.replace('.ts', ''))
@@ -13,8 +11,8 @@ if (name === undefined || !names.includes(name)) {
   process.exit(2)
 }
 const { run } = (await import(`./${name}.ts`)) as { run: (args: readonly string[]) => Promise<void> }
-// An idle model does not keep the process alive. Without this timer a benchmark that waits for its end would exit.
-const staysUp = setInterval(() => {}, 60_000)
+// An idle model does not keep the process alive. Without this timer, a benchmark that waits for a model would exit.
+const keepAlive = setInterval(() => {}, 60_000)
 await run(rest)
-clearInterval(staysUp)
+clearInterval(keepAlive)
 process.exit(0)

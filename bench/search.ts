@@ -1,12 +1,12 @@
 /**
- * Searches over HTTP beside plain calls of the index on a copy of the same index; how soon a document is found; how
- * long a start takes, and how much memory.
+ * Measures searches over HTTP beside direct calls of a copy of the same index; how soon a document is found; how long a
+ * start takes; and memory.
  *
  *   npm run bench -- search [CHUNKS] [--seconds N] [--folder FOLDER]      default: 100000 chunks, 3 s per line
  *
  * FOLDER is filled if it is empty, and kept. Queries have three words, rare to common. Vectors are the caller's own, so
- * that embedding is measured separately. Server and index take turns, because the speed of a machine varies from second
- * to second; both share its cores with the client.
+ * that embedding is measured separately. Server and index are measured in turn, because the speed of a machine varies
+ * from second to second. Both share its cores with the client.
  */
 import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -66,7 +66,7 @@ export async function run(args: readonly string[]): Promise<void> {
   }
 }
 
-/** Measures from the start of the process until it says that it serves. */
+/** Measures from the start of the process until it prints that it serves. */
 async function measureStarts(where: string, folder: string): Promise<void> {
   const times: string[] = []
   for (let i = 0; i < starts; i++) {
@@ -84,7 +84,7 @@ async function compare(server: ServerProcess, index: SearchIndex, cellMs: number
   await Promise.all(modes.map((mode) => measure(1, warmMs, searches(consumer, mode, true, randomFrom(10)))))
   console.log(`\n${cellHeads}`)
   for (const mode of modes) {
-    // Each has queries of its own, because the answer to a repeated query is cached.
+    // Each has queries of its own, so that none finds in memory what another has just read.
     const asks = [
       bareSearches(index, mode),
       searches(consumer, mode, false, randomFrom(12)),

@@ -1,13 +1,13 @@
 /**
- * An instance in use while documents arrive, as in production: 60 documents, 20 keyword, 5 vector and 5 hybrid searches
- * and 15 listings per second, and one feed reader, on a server of its own with both built-in models.
+ * Measures an instance in use while documents arrive, as in production: 60 documents, 20 keyword, 5 vector and 5 hybrid
+ * searches and 15 listings per second, and one feed reader. The server has both built-in models.
  *
  *   npm run bench -- soak [--minutes 10] [--documents 1000] [--share 1] [--folder FOLDER]
  *
- * First `--documents` are there with their vectors, and only reads are sent: idle. Then everything. At the end the feed
- * must have delivered every document once, no request may have failed, and stored documents must be found. Times are
- * ratios to idle, and include the effect of other work on the machine. A machine that is too slow for this load gets a
- * `--share` of it, because requests that pile up say nothing about the server.
+ * First `--documents` are stored with their vectors, and only reads are sent (idle). Then reads and writes are sent. At
+ * the end the feed must have delivered every document once, no request may have failed, and stored documents must be
+ * found. Times are divided by those of idle. For a slow machine, `--share` scales the load down, because requests that
+ * pile up say nothing about the server.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -53,8 +53,8 @@ export async function run(args: readonly string[]): Promise<void> {
     const load = new MixedLoad(callers, share)
     const feed = new FeedReader(callers.consumer)
     await load.load(Number(values.documents))
-    say(`${values.documents} documents are stored; their vectors are made`)
-    await untilNoneWait(server)
+    say(`${values.documents} documents are stored; their vectors are being computed`)
+    await untilNothingWaits(server)
     await warm(load, wholeMs)
 
     const idle = noAnswers()
@@ -74,9 +74,13 @@ export async function run(args: readonly string[]): Promise<void> {
     }
     const after = await read(server)
     const aims = compareTimes(idle, busy)
-    aims.push({ what: 'seconds until words find what was stored', figure: Math.max(...lagsMs) / 1000, atMost: 60 })
+    aims.push({
+      what: 'seconds until keyword search finds a stored document',
+      figure: Math.max(...lagsMs) / 1000,
+      atMost: 60,
+    })
     const kilobytes = (1024 * (after.serverMb - before.serverMb)) / (after.chunks - before.chunks)
-    aims.push({ what: "KB of the server's memory a chunk", figure: kilobytes, atMost: 1.5 })
+    aims.push({ what: 'KB of server memory per chunk', figure: kilobytes, atMost: 1.5 })
 
     const faults = await feed.compare(load.stored)
     say(faults.join('\n') || `the feed delivered each of ${load.stored.size} documents once`)
@@ -101,11 +105,11 @@ export async function run(args: readonly string[]): Promise<void> {
   }
 }
 
-/** Code that has run a few hundred times is several times slower than in a service that has been up for a minute. */
+/** A server is several times slower in its first requests, while V8 compiles its code. */
 const warm = (load: MixedLoad, wholeMs: number): Promise<void> =>
   load.ask('reads', Math.min(20_000, wholeMs / 12), noAnswers())
 
-async function untilNoneWait(server: ServerProcess): Promise<void> {
+async function untilNothingWaits(server: ServerProcess): Promise<void> {
   while ((await read(server)).waiting > 0) await delay(500)
 }
 
@@ -119,7 +123,7 @@ const startedMs = performance.now()
 const say = (line: string): void =>
   console.log(`${((performance.now() - startedMs) / 1000).toFixed(0).padStart(4)} s  ${line}`)
 const report = ({ chunks, waiting, serverMb }: Reading): void =>
-  say(`${chunks} chunks; ${waiting} wait for words or a vector; server ${serverMb.toFixed(0)} MB`)
+  say(`${chunks} chunks; ${waiting} wait to be indexed or for a vector; server ${serverMb.toFixed(0)} MB`)
 
 function compareTimes(idle: Answers, busy: Answers): Aim[] {
   const aims: Aim[] = []

@@ -1,7 +1,7 @@
 /**
- * Checks the version of Node and prints one line when it is too old. npm's scripts start with `node bin/need-node.js &&
- * node FILE.ts`, so that an old Node prints this line instead of failing on TypeScript. Plain JavaScript for the same
- * reason.
+ * Checks the version of Node and prints one line if it is too old. npm's scripts start with
+ * `node bin/need-node.js && node FILE.ts`, so that an old Node prints this line instead of failing on TypeScript. This
+ * file is plain JavaScript for the same reason.
  */
 import { realpathSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -12,7 +12,7 @@ export const isOldNode = Number.parseInt(process.versions.node, 10) < majorNeede
 
 export function refuseOldNode() {
   console.error(
-    `tidemark: this is Node ${process.versions.node}, and Tidemark runs on Node ${majorNeeded}, which npm installs unless its scripts are switched off: npm rebuild node --ignore-scripts=false`,
+    `tidemark: this is Node ${process.versions.node}, and Tidemark runs on Node ${majorNeeded}, which npm installs. If npm's scripts are switched off, run: npm rebuild node --ignore-scripts=false`,
   )
   process.exitCode = 1
 }

@@ -13,14 +13,14 @@ import { isOldNode, refuseOldNode } from './need-node.js'
 const self = realpathSync(fileURLToPath(import.meta.url))
 const root = dirname(dirname(self))
 
-// npm runs scripts in the package's folder, but relative paths in the arguments are meant from the caller's folder.
+// npm runs scripts in the package's folder, but paths in the arguments are relative to the caller's folder.
 const { npm_package_name: npmPackage, INIT_CWD: callersFolder } = process.env
 if (npmPackage === 'tidemark' && callersFolder !== undefined && realpathSync(process.cwd()) === root) {
   process.chdir(callersFolder)
 }
 
-/** npm installs Node beside this package's code, or above it when several packages need it. */
-const brought = [join(root, 'node_modules'), dirname(root)]
+/** npm installs Node in this package's folder, or above it when several packages need it. */
+const installedNode = [join(root, 'node_modules'), dirname(root)]
   .map((folder) => join(folder, 'node', 'bin', 'node'))
   .find((path) => existsSync(path))
 
@@ -29,13 +29,13 @@ const launched = 'TIDEMARK_LAUNCHED'
 
 if (!isOldNode) {
   endWithLauncher()
-  begin()
-} else if (brought !== undefined) handOver(brought)
+  start()
+} else if (installedNode !== undefined) handOver(installedNode)
 else refuseOldNode()
 
 /**
- * A launcher that is killed (SIGKILL) passes on no signal, but its channel closes. The child takes that as SIGTERM.
- * Otherwise a server without a parent would keep its port and its data folder.
+ * A launcher that is killed (SIGKILL) cannot pass on a signal, but its channel closes. The child then stops as after
+ * SIGTERM. Otherwise a server without a parent would keep its port and its data folder.
  */
 function endWithLauncher() {
   if (process.env[launched] === undefined) return
@@ -46,12 +46,12 @@ function endWithLauncher() {
 }
 
 /**
- * Keeps compiled code beside the packages. The next start takes half the time of the first and does not load the module
- * that strips types. The cache is not in the shared temporary folder, its default, because other users can write there.
- * If the folder cannot be written, nothing is kept. Threads and child processes do not inherit the setting of this
- * process, so the environment variable is set for them.
+ * Keeps compiled code beside the packages, so that the next start is faster and does not load the module that strips
+ * types. The cache is not in the shared temporary folder, its default, because other users can write there. If the
+ * folder is not writable, nothing is kept. Threads and child processes do not inherit the setting of this process, so
+ * the environment variable is set for them.
  */
-function begin() {
+function start() {
   process.env.NODE_COMPILE_CACHE ??= join(root, 'node_modules', '.cache', 'tidemark')
   module.enableCompileCache(process.env.NODE_COMPILE_CACHE)
   // An installed package has no src/: see scripts/make-package.ts.

@@ -3,22 +3,23 @@ import { type Container, type KubernetesObject, type Pod, podLabelsOf, podOf, ty
 /** Stable kinds that Kubernetes has deprecated. */
 const deprecated = ['ComponentStatus', 'Endpoints']
 
-/** Rules that platform teams have for every pod. Objects that others refer to must exist. */
+/** Checks the rules that platform teams have for every pod, and that objects that others refer to exist. */
 export function auditObjects(objects: readonly KubernetesObject[], routes: ReadonlySet<string>): string[] {
   const faults: string[] = []
   for (const object of objects) {
     if (/v\d+(alpha|beta)\d+$/.test(object.apiVersion) || deprecated.includes(object.kind)) {
-      faults.push(`${object.kind} ${object.metadata.name}: ${object.apiVersion} may be gone in the next Kubernetes`)
+      faults.push(`${object.kind} ${object.metadata.name}: the next Kubernetes may not have ${object.apiVersion}`)
     }
     const pod = podOf(object)
     if (pod === null) continue
-    const of = `${object.kind} ${object.metadata.name}`
-    for (const words of auditPod(pod)) faults.push(`${of}: ${words}`)
+    const name = `${object.kind} ${object.metadata.name}`
+    for (const words of auditPod(pod)) faults.push(`${name}: ${words}`)
     for (const container of [...(pod.initContainers ?? []), ...pod.containers]) {
-      for (const words of auditContainer(container, routes)) faults.push(`${of}, ${container.name}: ${words}`)
+      for (const words of auditContainer(container, routes)) faults.push(`${name}, ${container.name}: ${words}`)
     }
     for (const container of pod.containers) {
-      for (const words of auditProbes(object.kind, container, routes)) faults.push(`${of}, ${container.name}: ${words}`)
+      for (const words of auditProbes(object.kind, container, routes))
+        faults.push(`${name}, ${container.name}: ${words}`)
     }
   }
   return [...faults, ...auditSelectors(objects, routes)]
@@ -30,27 +31,27 @@ function auditPod({ automountServiceAccountToken, securityContext, volumes = [] 
   if (securityContext?.runAsNonRoot !== true) faults.push('may run as root')
   if (securityContext?.seccompProfile?.type !== 'RuntimeDefault') faults.push('has no seccomp profile')
   for (const { name, emptyDir } of volumes) {
-    if (emptyDir !== undefined && emptyDir.sizeLimit === undefined) faults.push(`the folder ${name} has no limit`)
+    if (emptyDir !== undefined && emptyDir.sizeLimit === undefined) faults.push(`the folder ${name} has no size limit`)
   }
   return faults
 }
 
-/** Its image writes beside its programs. */
-const writesToItsRoot = 'opensearch'
+/** The container whose image writes to its root file system. */
+const withWritableRoot = 'opensearch'
 
 function auditContainer(container: Container, routes: ReadonlySet<string>): string[] {
   const { name, image, command = [], resources, securityContext = {} } = container
   const faults: string[] = []
   for (const [, path] of command.join('\n').matchAll(/:8080(\/\w*)/g)) {
-    if (!routes.has(path!)) faults.push(`asks for ${path}, which is no route`)
+    if (!routes.has(path!)) faults.push(`requests ${path}, which is not a route`)
   }
   const { allowPrivilegeEscalation, readOnlyRootFilesystem, capabilities } = securityContext
   if (allowPrivilegeEscalation !== false) faults.push('may gain privileges')
-  if (readOnlyRootFilesystem !== true && name !== writesToItsRoot) faults.push('its root can be written')
-  if (!capabilities?.drop?.includes('ALL')) faults.push('has capabilities')
+  if (readOnlyRootFilesystem !== true && name !== withWritableRoot) faults.push('its root file system is writable')
+  if (!capabilities?.drop?.includes('ALL')) faults.push('does not drop all capabilities')
   if (!/:[\w.-]*\d\.\d[\w.-]*(@sha256:[0-9a-f]{64})?$/.test(image)) faults.push(`has the floating tag ${image}`)
   if (resources?.requests?.cpu === undefined || resources.limits?.memory === undefined) {
-    faults.push('requests no CPU, or has no limit of memory')
+    faults.push('has no CPU request or no memory limit')
   }
   return faults
 }
@@ -58,13 +59,13 @@ function auditContainer(container: Container, routes: ReadonlySet<string>): stri
 function auditProbes(kind: string, container: Container, routes: ReadonlySet<string>): string[] {
   const { name, startupProbe, readinessProbe, livenessProbe } = container
   const probes = [startupProbe, readinessProbe, livenessProbe]
-  const lasts = kind === 'Deployment' || kind === 'StatefulSet'
+  const isLongRunning = kind === 'Deployment' || kind === 'StatefulSet'
   const faults: string[] = []
-  if (lasts && (startupProbe === undefined || readinessProbe === undefined))
+  if (isLongRunning && (startupProbe === undefined || readinessProbe === undefined))
     faults.push('has no startup or readiness probe')
   if (name !== 'tidemark') return faults
   for (const path of probes.flatMap((probe) => probe?.httpGet?.path ?? [])) {
-    if (!routes.has(path)) faults.push(`is asked for ${path}, which is no route`)
+    if (!routes.has(path)) faults.push(`is probed at ${path}, which is not a route`)
   }
   if (livenessProbe === undefined) faults.push('has no liveness probe')
   return faults
@@ -87,7 +88,7 @@ function auditSelectors(objects: readonly KubernetesObject[], routes: ReadonlySe
     const found = objects.filter((other) => other.kind === 'Service' && matches(matchLabels, other.metadata.labels))
     if (found.length !== 1) faults.push(`ServiceMonitor ${metadata.name} selects ${found.length} services`)
     for (const { port, path } of spec!.endpoints!) {
-      if (!routes.has(path)) faults.push(`ServiceMonitor ${metadata.name} asks for ${path}, which is no route`)
+      if (!routes.has(path)) faults.push(`ServiceMonitor ${metadata.name} requests ${path}, which is not a route`)
       if (!found.every((service) => service.spec!.ports!.some(({ name }) => name === port))) {
         faults.push(`ServiceMonitor ${metadata.name} names the port ${port}, which its service does not have`)
       }
@@ -96,9 +97,9 @@ function auditSelectors(objects: readonly KubernetesObject[], routes: ReadonlySe
   return faults
 }
 
-const lasting = ['Deployment', 'StatefulSet']
+const longRunning = ['Deployment', 'StatefulSet']
 
-/** Checks the objects beside the pods: who may call them, whom they may call, and that not all of them go at once. */
+/** Checks the objects beside the pods: who may call them, whom they may call, and that not all of them stop at once. */
 export function auditProtection(objects: readonly KubernetesObject[]): string[] {
   const faults: string[] = []
   const selecting = (kind: string, labels: Labels): KubernetesObject[] =>
@@ -115,34 +116,34 @@ export function auditProtection(objects: readonly KubernetesObject[]): string[] 
       if (!policies.some((one) => one.spec!.policyTypes!.includes(direction)))
         fault(`no policy limits its ${direction}`)
     }
-    if (!lasting.includes(kind) || spec!.replicas === 1) continue
-    if (selecting('PodDisruptionBudget', labels).length !== 1) fault('has not one disruption budget')
+    if (!longRunning.includes(kind) || spec!.replicas === 1) continue
+    if (selecting('PodDisruptionBudget', labels).length !== 1) fault('must have exactly one disruption budget')
     if (!podOf(object)!.topologySpreadConstraints?.length) fault('may have all its pods on one node')
   }
   return faults
 }
 
-/** Checks a whole release: pods that scale, and an ordered migration before any of them. */
+/** Checks a whole release: that deployments scale, and that the migration runs before them. */
 export function auditRelease(objects: readonly KubernetesObject[]): string[] {
   const faults: string[] = []
   const named = (kind: string) => objects.filter((one) => one.kind === kind)
   for (const { metadata } of named('Deployment')) {
     const scaled = named('HorizontalPodAutoscaler').filter(({ spec }) => spec!.scaleTargetRef!.name === metadata.name)
-    if (scaled.length !== 1) faults.push(`Deployment ${metadata.name} has not one autoscaler`)
+    if (scaled.length !== 1) faults.push(`Deployment ${metadata.name} must have exactly one autoscaler`)
   }
-  if (named('CronJob').length !== 1) faults.push('there is not one backup job')
+  if (named('CronJob').length !== 1) faults.push('there must be exactly one backup job')
   const hooks = objects.filter(({ metadata }) => metadata.annotations?.['helm.sh/hook'] === 'pre-install,pre-upgrade')
   const weightOf = (kind: string) => {
     const [hook, ...others] = hooks.filter((one) => one.kind === kind)
     return others.length === 0 ? Number(hook?.metadata.annotations?.['helm.sh/hook-weight'] ?? Number.NaN) : Number.NaN
   }
   if (!(weightOf('NetworkPolicy') < weightOf('Job'))) {
-    faults.push('the migration is not a hook before install and upgrade, or its network policy comes after it')
+    faults.push('the migration must be a hook before install and upgrade, and its network policy must come before it')
   }
   return faults
 }
 
-/** Checks the parts that a setting switches on. */
+/** Checks the objects that a value switches on. */
 export function auditEntries(objects: readonly KubernetesObject[]): string[] {
   const faults: string[] = []
   const [ingress] = objects.filter(({ kind }) => kind === 'Ingress')

@@ -1,9 +1,9 @@
 /**
- * Checks that generated clients work: generates one from the description of a running server, compiles it, and makes real
- * calls with it. Generators and compilers have fixed versions, and are fetched into a temporary folder.
+ * Checks that generated clients work: generates one from the API description of a running server, compiles it, and
+ * calls the server with it. Generators and compilers have fixed versions and are downloaded to a temporary folder.
  *
  *   npx node scripts/check-clients.ts                     TypeScript: openapi-typescript and openapi-fetch
- *   npx node scripts/check-clients.ts python java         openapi-python-client (PyPI) and openapi-generator (Maven) too
+ *   npx node scripts/check-clients.ts python java         also openapi-python-client (PyPI) and openapi-generator (Maven)
  */
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -31,18 +31,18 @@ interface Run {
 
 const requested = ['typescript', ...process.argv.slice(2)]
 const unknown = requested.find((name) => !(name in clients))
-if (unknown !== undefined) throw new Error(`${unknown} is none of ${Object.keys(clients).join(', ')}`)
+if (unknown !== undefined) throw new Error(`unknown client ${unknown}: use ${Object.keys(clients).join(', ')}`)
 
 const server = await startServer()
 const key = await fill(server)
 const folder = mkdtempSync(join(tmpdir(), 'tidemark-clients-'))
 try {
   for (const name of requested) {
-    const place = join(folder, name)
+    const own = join(folder, name)
     const { text } = await server.call('GET', '/openapi.json')
-    write(place, 'openapi.json', text)
-    clients[name]!({ folder: place, address: server.address, key })
-    console.log(`${name}: compiled, and called what it should`)
+    write(own, 'openapi.json', text)
+    clients[name]!({ folder: own, address: server.address, key })
+    console.log(`${name}: the client compiles, and its calls succeed`)
   }
 } finally {
   rmSync(folder, { recursive: true, force: true })
@@ -61,7 +61,7 @@ async function fill(server: TestServer): Promise<string> {
     body: 'Soon.',
   }
   await server.collector(collector, 'POST', '/collector/v1/documents', { documents: [document] })
-  await until('the document is found', async () => {
+  await until('the document is searchable', async () => {
     const { body } = await server.consumer(key, 'POST', '/v1/search/keyword', { query: 'tidal' })
     return body.results.length === 1
   })
@@ -106,7 +106,7 @@ const changes = await client.GET('/v1/changes', {
   params: { query: { limit: 10, event_type: ['document.created', 'document.version.created'] } },
 })
 const event: components['schemas']['ChangeEvent'] | undefined = changes.data?.items[0]
-expect('the feed tells of it', event?.event_type === 'document.created' && event.document_id === result?.document_id)
+expect('the feed has its event', event?.event_type === 'document.created' && event.document_id === result?.document_id)
 const read = await client.GET('/v1/documents/{document_id}/content', {
   params: { path: { document_id: result!.document_id } },
 })
@@ -119,7 +119,7 @@ expect('an error has its code', wrong.response.status === 400 && error?.code ===
   run(folder, 'npm', 'install', '--silent', '--no-audit', '--no-fund', '--ignore-scripts')
   const tool = (name: string, ...args: string[]): void =>
     run(folder, process.execPath, join('node_modules', ...name.split('/')), ...args)
-  // Without the flag, every field with a default counts as required.
+  // Without the flag, every field with a default is required.
   tool('openapi-typescript/bin/cli.js', 'openapi.json', '-o', 'api.ts', '--default-non-nullable', 'false')
   const strict = ['--noEmit', '--strict', '--target', 'esnext', '--module', 'nodenext', '--skipLibCheck']
   tool('typescript/bin/tsc', ...strict, '--allowImportingTsExtensions', 'calls.ts')

@@ -5,7 +5,7 @@ import { basename, join, resolve } from 'node:path'
  * Checks the comments of the source in two ways.
  *
  * 1. A name in backticks exists: each of its words stands in the code or in a string of the repository, and a file that
- *    it names is there. Text that only shows a form, as `npm run bench -- NAME`, is checked by its words too; words in
+ *    it names is there. A command such as `npm run bench -- NAME` is checked word by word; words in
  *    capitals without an underscore are placeholders.
  * 2. No sentence begins with "Of", "What" or "Whoever".
  *
@@ -20,7 +20,6 @@ const foreignNames: Readonly<Record<string, string>> = {
   'index.soft_deletes.retention_lease.period': 'a setting of OpenSearch that we do not set',
   dler: 'a part of a word, as an example of text analysis',
   nmt_nfkc: 'the name of a rule set of SentencePiece',
-  oddly: 'an example of a value in a filter',
   search_index: 'an example of the name of a check',
   'tidemark-VERSION.tgz': 'the file name of a package',
   usa: 'an example of a word in text analysis',

@@ -1,11 +1,11 @@
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize, resolve } from 'node:path'
-import { floors } from './floors.ts'
+import { layers } from './layers.ts'
 
 /**
- * Checks the direction of imports, including types, `import(…)`, and files that run in a thread or child process: a
- * folder of src may import itself and the floors below it. Also checks that there are no cycles between files, and that
- * only main.ts reads environment variables.
+ * Checks the direction of imports: a folder of src may import itself and the layers below it. Imports of types,
+ * `import(…)`, and files that run in a thread or child process count too. Also checks that there are no import cycles
+ * between files, and that only main.ts reads environment variables.
  *
  * `check-dependencies.ts [FOLDER]` checks another tree than this one. dependency-cruiser was rejected: it reads
  * TypeScript through the compiler's JavaScript interface, which the native compiler (7) does not have.
@@ -20,19 +20,19 @@ const forBrowsers =
 const framework = /^(fastify|@fastify\/.*|commander|pino)$/
 
 /** The first folder below src; `main` is the one file beside the folders. */
-function placeOf(file: string): string {
+function folderOf(file: string): string {
   const [top, name, ...below] = file.split('/') as [string, string, ...string[]]
   if (top !== 'src') return top
   return below.length > 0 ? name : name.replace(/\.ts$/, '')
 }
-const floorOf = (place: string, of: typeof floors = floors): number => of.findIndex((floor) => floor.includes(place))
-const slices = ['access', ...floors.slice(floorOf('http') + 1, floorOf('storage')).flat()]
-const inside = (file: string, ...places: string[]): boolean => places.includes(placeOf(file))
+const layerOf = (folder: string, of: typeof layers = layers): number => of.findIndex((layer) => layer.includes(folder))
+const slices = ['access', ...layers.slice(layerOf('http') + 1, layerOf('storage')).flat()]
+const inside = (file: string, ...folders: string[]): boolean => folders.includes(folderOf(file))
 const isRoutes = (file: string): boolean => file.endsWith('routes.ts')
 
-/** The folders of the embedded index, by floor from the ground up; folders of one floor must not import each other. */
-const segmentsFloors = [['format'], ['memory'], ['file'], ['query', 'write'], ['threads']]
-const segmentsRoom = (file: string): string | null =>
+/** The layers of folders of the embedded index, lowest first. Folders of one layer must not import each other. */
+const segmentsLayers = [['format'], ['memory'], ['file'], ['query', 'write'], ['threads']]
+const segmentsFolderOf = (file: string): string | null =>
   /^src\/storage\/segments\/(?:([a-z]+)\/)?[^/]+$/.exec(file)?.[1] ?? null
 
 /** The folders of algorithms, and the files through which they are called and write. */
@@ -44,20 +44,20 @@ interface Import {
   readonly to: string
   /** From another package. */
   readonly outside: boolean
-  /** Loaded with the file itself: by `import … from`, and not for a type alone. */
+  /** Loaded together with the file: by `import … from`, and not only for types. */
   readonly loaded: boolean
 }
 
 const rules: { readonly says: string; readonly broken: (one: Import) => boolean }[] = [
   {
-    says: 'a place knows itself and the floors below it',
+    says: 'a folder may import only itself and the layers below it',
     broken: ({ from, to, outside }) => {
-      if (outside || placeOf(from) === placeOf(to)) return false
-      return floorOf(placeOf(to)) >= floorOf(placeOf(from))
+      if (outside || folderOf(from) === folderOf(to)) return false
+      return layerOf(folderOf(to)) >= layerOf(folderOf(from))
     },
   },
   {
-    says: 'what composes the instance and the command line know adapters as storage/ chooses them; others do not',
+    says: 'only compose/ and cli/ may import storage/, and only its top-level files, which choose the adapters',
     broken: ({ from, to, outside }) =>
       !outside &&
       inside(to, 'storage') &&
@@ -65,56 +65,56 @@ const rules: { readonly says: string; readonly broken: (one: Import) => boolean 
       !(inside(from, 'compose', 'cli') && /^src\/storage\/[^/]+$/.test(to)),
   },
   {
-    says: 'the web is known to http/, to the routes of slices, and to what composes and starts the instance',
+    says: 'only http/, compose/, cli/ and the routes of a slice may import the web framework or http/',
     broken: ({ from, to, outside }) =>
       (outside ? framework.test(to) : inside(to, 'http')) &&
       !inside(from, 'http', 'compose', 'cli') &&
       !(isRoutes(from) && inside(from, ...slices)),
   },
   {
-    says: 'a room of segments knows itself and the floors below it, never the front of the house',
+    says: 'a subfolder of segments/ may import only itself and the layers below it, never the files at the top of segments/',
     broken: ({ from, to, outside }) => {
-      const room = segmentsRoom(from)
-      if (outside || room === null || !to.startsWith('src/storage/segments/')) return false
-      const other = segmentsRoom(to)
-      return other !== room && (other === null || floorOf(other, segmentsFloors) >= floorOf(room, segmentsFloors))
+      const folder = segmentsFolderOf(from)
+      if (outside || folder === null || !to.startsWith('src/storage/segments/')) return false
+      const other = segmentsFolderOf(to)
+      return other !== folder && (other === null || layerOf(other, segmentsLayers) >= layerOf(folder, segmentsLayers))
     },
   },
   {
-    says: 'OpenTelemetry is known to tracing/ alone, which what composes the instance loads where traces are wanted',
+    says: 'only tracing/ may import OpenTelemetry, and others may load tracing/ only by a dynamic import',
     broken: ({ from, to, outside, loaded }) =>
       outside
         ? to.startsWith('@opentelemetry/') && !inside(from, 'tracing')
         : inside(to, 'tracing') && !inside(from, 'tracing') && loaded,
   },
   {
-    says: 'text analysis is pure: it imports nothing of the project outside itself',
+    says: 'text/ is pure: it may import nothing else of the project',
     broken: ({ from, to, outside }) => !outside && inside(from, 'text') && !inside(to, 'text'),
   },
   {
-    says: 'an algorithm of analysis knows what it is given: of the project only algorithms, text analysis and the platform',
+    says: 'an analysis algorithm may import only algorithms, their ports, text/ and platform/',
     broken: ({ from, to, outside }) =>
       from.startsWith(algorithms) &&
       (outside ? framework.test(to) : !to.startsWith(algorithms) && !algorithmPorts.includes(to)) &&
       !inside(to, 'text', 'platform'),
   },
   {
-    says: 'calling threads, processes and foreign servers knows nothing of what they do',
+    says: 'threads/ and outbound/ may not depend on what they call',
     broken: ({ from, to, outside }) =>
       !outside &&
       inside(from, 'threads', 'outbound') &&
-      !inside(to, placeOf(from)) &&
+      !inside(to, folderOf(from)) &&
       !/^src\/platform\/(errors|log|measures)\.ts$/.test(to),
   },
   {
-    says: 'a collector and a mirror know the server by its HTTP API alone: of the project they take only pure code',
+    says: 'feeds/ and mirror/ use the server only over HTTP, and may import only pure code of the project',
     broken: ({ from, to, outside }) =>
       !outside &&
       inside(from, 'feeds', 'mirror') &&
-      !inside(to, placeOf(from), 'text', 'outbound', 'document', 'platform', 'settings'),
+      !inside(to, folderOf(from), 'text', 'outbound', 'document', 'platform', 'settings'),
   },
   {
-    says: 'the console speaks HTTP only: it imports itself and libraries for browsers, and nothing imports it',
+    says: 'the console uses only HTTP: it may import only itself and libraries for browsers, and nothing may import it',
     broken: ({ from, to, outside }) =>
       (inside(from, 'console') && (outside ? !forBrowsers.test(to) : !inside(to, 'console'))) ||
       (!outside && inside(to, 'console') && !inside(from, 'console')),
@@ -143,20 +143,21 @@ function importsOf(file: string): Import[] {
 for (const one of imports) {
   for (const { says, broken } of rules) if (broken(one)) faults.push(`${one.from} imports ${one.to}: ${says}`)
   // The compiler does not check a string that names the file of a thread.
-  if (!one.outside && !textOf.has(one.to)) faults.push(`${one.from} imports ${one.to}, which is not there`)
+  if (!one.outside && !textOf.has(one.to)) faults.push(`${one.from} imports ${one.to}, which does not exist`)
 }
 for (const [file, text] of textOf) {
-  if (/\bimport\(\s*[^'\s)]/.test(text)) faults.push(`${file} imports what cannot be read off: name it in quotes`)
+  if (/\bimport\(\s*[^'\s)]/.test(text))
+    faults.push(`${file} imports a file whose name is not a literal: write the name in quotes`)
   // A whole environment may be passed to a child process, but only main.ts reads variables. Pages have no environment:
   // a variable there is in sample code.
   if (file !== 'src/main.ts' && !file.startsWith('console/') && /process\.env[.[]/.test(text)) {
-    faults.push(`${file} reads a variable of the environment: what is set comes through config.ts or the context`)
+    faults.push(`${file} reads an environment variable: get settings from config.ts or the context`)
   }
 }
 
-const places = new Set(files.map(placeOf))
-for (const place of places) if (place !== 'console' && floorOf(place) < 0) faults.push(`${place} has no floor`)
-for (const place of floors.flat()) if (!places.has(place)) faults.push(`${place} has a floor, and is not there`)
+const folders = new Set(files.map(folderOf))
+for (const folder of folders) if (folder !== 'console' && layerOf(folder) < 0) faults.push(`${folder} is in no layer`)
+for (const folder of layers.flat()) if (!folders.has(folder)) faults.push(`${folder} is in a layer, but does not exist`)
 
 const next = Map.groupBy(
   imports.filter(({ outside }) => !outside),
@@ -165,7 +166,7 @@ const next = Map.groupBy(
 const done = new Set<string>()
 function findCycle(file: string, path: readonly string[]): void {
   const seenAt = path.indexOf(file)
-  if (seenAt >= 0) faults.push(`a cycle: ${[...path.slice(seenAt), file].join(' -> ')}`)
+  if (seenAt >= 0) faults.push(`import cycle: ${[...path.slice(seenAt), file].join(' -> ')}`)
   if (seenAt >= 0 || done.has(file)) return
   for (const { to } of next.get(file) ?? []) findCycle(to, [...path, file])
   done.add(file)

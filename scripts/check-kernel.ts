@@ -1,7 +1,7 @@
 /**
- * Compiles the sources of the search kernels and compares them with the compiled forms that are kept beside them. Exits
- * with 1 when one differs. `--write` keeps the new forms instead. A name in braces becomes the number that it has in the
- * layout of the kernel's memory.
+ * Compiles the sources of the search kernels and compares them with the compiled files beside them. Exits with 1 when
+ * one differs. `--write` writes the compiled files instead. A name in braces is replaced by its number in the layout of
+ * the kernel's memory.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import wabt from 'wabt'
@@ -14,9 +14,9 @@ const assembler = await wabt()
 const kernels = { 'keyword-kernel': keywordLayout, 'term-kernel': termLayout, 'vector-kernel': vectorLayout }
 for (const [name, { names }] of Object.entries(kernels)) {
   const compiled = new URL(`${name}.wasm`, folder)
-  const source = readFileSync(new URL(`${name}.wat`, folder), 'utf8').replace(/\{(\w+)\}/g, (_, place: string) => {
-    const number = names[place]
-    if (number === undefined) throw new Error(`${name}.wat names {${place}}, which kernel-layouts.ts does not have`)
+  const source = readFileSync(new URL(`${name}.wat`, folder), 'utf8').replace(/\{(\w+)\}/g, (_, field: string) => {
+    const number = names[field]
+    if (number === undefined) throw new Error(`${name}.wat names {${field}}, which kernel-layouts.ts does not have`)
     return String(number)
   })
   const bytes = Buffer.from(assembler.parseWat(`${name}.wat`, source, features).toBinary({}).buffer)
@@ -24,9 +24,7 @@ for (const [name, { names }] of Object.entries(kernels)) {
   new WebAssembly.Module(bytes)
   if (process.argv.includes('--write')) writeFileSync(compiled, bytes)
   else if (!bytes.equals(readFileSync(compiled))) {
-    console.error(
-      `${name}.wasm is not what ${name}.wat and its layout compile to; run: node scripts/check-kernel.ts --write`,
-    )
+    console.error(`${name}.wasm differs from the compiled ${name}.wat; run: node scripts/check-kernel.ts --write`)
     process.exitCode = 1
   }
 }

@@ -18,31 +18,31 @@ import { Chart, deployCheck } from './helm.ts'
 import { renderAll } from './render-manifests.ts'
 
 /**
- * Checks that Kubernetes, compose and systemd accept the files in deploy/, and that these start Tidemark with existing
- * settings, request existing routes, and give processes no more rights than they need. helm renders the manifests for
- * several sets of values, and `kubernetes-validate` (from `pip`) checks them with its own schemas. Programs are
- * installed once, in the folder for temporary files. If Go, pip or systemd-analyze is missing, that is reported and its
- * checks are skipped.
+ * Checks that Kubernetes, compose and systemd accept the files in deploy/, and that these files start Tidemark with
+ * existing settings, request existing routes, and give processes no more rights than they need. helm renders the
+ * manifests for several sets of values, and `kubernetes-validate` (from `pip`) checks them with its own schemas.
+ * Programs are installed once, in the folder for temporary files. If Go, pip or systemd-analyze is missing, that is
+ * reported and its checks are skipped.
  */
 const root = join(deployFolder, '..')
 /** Variables for other programs: the S3 client, Node, the C library, and OpenTelemetry. */
 const otherVariables =
   /^(OTEL_EXPORTER_OTLP_ENDPOINT|AWS_(ACCESS_KEY_ID|SECRET_ACCESS_KEY|REGION)|NODE_EXTRA_CA_CERTS|NODE_COMPILE_CACHE|MALLOC_ARENA_MAX|NODE_OPTIONS)$/
 
-/** The exposure by systemd-analyze, in tenths of its scale from 0 to 10. */
-const exposureMost = 20
+/** The highest exposure by systemd-analyze, in tenths of its scale from 0 to 10. */
+const exposureMax = 20
 
 const faults: string[] = []
-const leftOut: string[] = []
+const skipped: string[] = []
 let checked = 0
 
 const validator = getValidator()
-if (validator === null) leftOut.push('schemas of Kubernetes: kubernetes-validate cannot be had here')
+if (validator === null) skipped.push('schemas of Kubernetes: kubernetes-validate cannot be installed here')
 const routes = new Set(Object.keys(described().paths))
 
 const program = deployCheck()
 if (program === null) {
-  leftOut.push('the charts: there is no Go here, which builds the check of them')
+  skipped.push('the charts: Go is needed to build their check')
   for (const name of ['backing', 'migrate', 'tidemark']) {
     checkManifests(`kubernetes/${name}.yaml`, readFileSync(join(deployFolder, 'kubernetes', `${name}.yaml`), 'utf8'))
   }
@@ -52,14 +52,14 @@ checkCompose(program)
 checkUnit()
 
 for (const fault of faults) console.error(fault)
-for (const what of leftOut) console.log(`left out: ${what}`)
-console.log(`${checked} manifests, compose files and units, ${faults.length} faults`)
+for (const what of skipped) console.log(`skipped: ${what}`)
+console.log(`${checked} objects, compose files and units, ${faults.length} faults`)
 process.exit(faults.length === 0 && checked > 0 ? 0 : 1)
 
 function checkCharts(program: string): void {
   for (const [path, text] of renderAll(program)) {
     if (readFileSync(join(deployFolder, path), 'utf8') !== text) {
-      faults.push(`deploy/${path} is not what the charts make: run node scripts/render-manifests.ts`)
+      faults.push(`deploy/${path} differs from the output of the charts: run node scripts/render-manifests.ts`)
     }
   }
   const tidemark = new Chart(program, join(deployFolder, 'helm/tidemark'))
@@ -97,16 +97,18 @@ function checkCharts(program: string): void {
     'api.resources.limits=null',
   ]
   for (const wrong of refused) {
-    if (!('refused' in tidemark.render('tidemark', '--set', wrong))) faults.push(`the chart takes the value ${wrong}`)
+    if (!('refused' in tidemark.render('tidemark', '--set', wrong)))
+      faults.push(`the chart accepts the wrong value ${wrong}`)
   }
   const [one, other] = ['info', 'debug'].map((level) =>
     tidemark.render('tidemark', '--set', `settings.TIDEMARK_LOG_LEVEL=${level}`),
   )
-  if (rollOf(one!) === rollOf(other!)) faults.push('pods of the chart do not change with the settings')
+  if (podTemplateOf(one!) === podTemplateOf(other!))
+    faults.push('a change of the settings does not replace the pods of the chart')
 }
 
-/** The template of the api pods: a change of it replaces them. */
-function rollOf(rendered: ReturnType<Chart['render']>): string {
+/** The template of the api pods. Kubernetes replaces the pods when it changes. */
+function podTemplateOf(rendered: ReturnType<Chart['render']>): string {
   if ('refused' in rendered) throw new Error(rendered.refused)
   const api = objectsIn(rendered.text).find(
     ({ kind, metadata }) => kind === 'Deployment' && metadata.name.endsWith('-api'),
@@ -153,7 +155,8 @@ function checkProcess(file: string, { where, environment, secretFiles }: Process
   try {
     const { roles } = readConfig(environment)
     const isOwner = environment.TIDEMARK_ADMIN_TOKEN !== undefined && environment.TIDEMARK_ADMIN_TOKEN !== 'none'
-    if (isOwner && !roles.includes('api')) faults.push(`${file}, ${where}: has the admin token, which only api needs`)
+    if (isOwner && !roles.includes('api'))
+      faults.push(`${file}, ${where}: has the admin token, but only api processes need it`)
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     for (const fault of error.faults) faults.push(`${file}, ${where}: ${fault}`)
@@ -163,13 +166,13 @@ function checkProcess(file: string, { where, environment, secretFiles }: Process
       faults.push(`${file}, ${where}: nothing reads ${name}`)
   }
   for (const [name, path] of Object.entries(secretFiles)) {
-    if (!/^\/[\w./-]+$/.test(path)) faults.push(`${file}, ${where}: ${name} is ${path}, which is no path`)
+    if (!/^\/[\w./-]+$/.test(path)) faults.push(`${file}, ${where}: ${name} is ${path}, which is not a path`)
   }
 }
 
-/** Makes the checks of docker compose's config command, without docker. */
+/** Runs the checks of docker compose's config command, without docker. */
 function checkCompose(program: string | null): void {
-  if (program === null) leftOut.push('the schema of compose files: there is no Go here, which builds its check')
+  if (program === null) skipped.push('the schema of compose files: Go is needed to build its check')
   for (const file of composeFiles()) {
     checked++
     const path = join(deployFolder, file.name)
@@ -184,16 +187,16 @@ function checkCompose(program: string | null): void {
       const fault = (words: string) => faults.push(`${file.name}: ${name} ${words}`)
       const { image, healthcheck, deploy } = service
       const limits = deploy?.resources?.limits
-      if (limits?.memory === undefined || limits.cpus === undefined) fault('has no limit of memory and CPU')
+      if (limits?.memory === undefined || limits.cpus === undefined) fault('has no limit of memory or CPU')
       if (image !== undefined && !/:[\w.-]*\d\.\d[\w.-]*(@sha256:\w+)?$/.test(image))
         fault(`has the floating tag ${image}`)
-      // Processes that end need no health check.
-      const ends = Object.values(file.services).some(
+      // Services that run once need no health check.
+      const runsOnce = Object.values(file.services).some(
         ({ depends_on: others = {} }) => others[name]?.condition === 'service_completed_successfully',
       )
-      if (!ends && healthcheck?.test === undefined) fault('has no health check')
+      if (!runsOnce && healthcheck?.test === undefined) fault('has no health check')
       for (const [, route] of JSON.stringify(healthcheck ?? {}).matchAll(/:8080(\/\w*)/g)) {
-        if (!routes.has(route!)) fault(`asks for ${route}, which is no route`)
+        if (!routes.has(route!)) fault(`requests ${route}, which is not a route`)
       }
     }
   }
@@ -203,9 +206,9 @@ function checkUnit(): void {
   checked++
   const path = join(deployFolder, 'tidemark.service')
   checkProcess('tidemark.service', unitProcess())
-  const args = ['security', '--offline=true', '--no-pager', `--threshold=${exposureMost}`, path]
+  const args = ['security', '--offline=true', '--no-pager', `--threshold=${exposureMax}`, path]
   const { status, stdout, stderr, error } = spawnSync('systemd-analyze', args, { encoding: 'utf8' })
-  if (error !== undefined) leftOut.push(`the unit of systemd: ${error.message}`)
+  if (error !== undefined) skipped.push(`the unit of systemd: ${error.message}`)
   else if (status !== 0)
     faults.push(`tidemark.service: systemd-analyze security: ${stderr}${stdout.trim().split('\n').at(-1)}`)
 }

@@ -1,6 +1,6 @@
 /**
- * Checks that the published package works: makes it, installs it into an empty folder as users do, starts it with
- * `tidemark start` and sends requests. Prints its size.
+ * Checks that the published package works: makes it, installs it in an empty folder as users do, starts it with
+ * `tidemark start`, and sends requests. Prints its size.
  *
  *   npx node scripts/check-package.ts
  */
@@ -14,9 +14,9 @@ const folder = mkdtempSync(join(tmpdir(), 'tidemark-installed-'))
 const megabytes = (bytes: number): string => `${Math.round(bytes / 1e6)} MB`
 try {
   const file = makePackage(folder)
-  const place = join(folder, 'empty')
-  mkdirSync(place)
-  // Without the settings of this checkout, and without the Node that its scripts put first in PATH.
+  const installed = join(folder, 'empty')
+  mkdirSync(installed)
+  // Leaves out the settings of this checkout, and the Node that npm scripts put first in PATH.
   const PATH = process.env
     .PATH!.split(':')
     .filter((one) => !one.includes('node_modules'))
@@ -26,46 +26,46 @@ try {
       ([name]) => !/^(npm_(?!config_)|TIDEMARK_|NODE_COMPILE_CACHE|INIT_CWD)/.test(name),
     ),
   )
-  writeFileSync(join(place, 'package.json'), '{"private": true}\n')
+  writeFileSync(join(installed, 'package.json'), '{"private": true}\n')
   const install = ['install', '--no-audit', '--no-fund', '--prefer-offline', '--loglevel=error', file]
-  execFileSync('npm', install, { cwd: place, env, stdio: ['ignore', 'ignore', 'inherit'] })
+  execFileSync('npm', install, { cwd: installed, env, stdio: ['ignore', 'ignore', 'inherit'] })
 
   // Files with several names (hard links) count once.
   const sizes = new Map<number, number>()
-  for (const one of globSync('node_modules/**', { cwd: place, withFileTypes: true })) {
+  for (const one of globSync('node_modules/**', { cwd: installed, withFileTypes: true })) {
     if (!one.isFile()) continue
     const { ino, size } = statSync(join(one.parentPath, one.name))
     sizes.set(ino, size)
   }
   const size = sizes.values().reduce((sum, one) => sum + one, 0)
-  const strange = globSync('node_modules/tidemark/**/*.test.*', { cwd: place })
-  if (strange.length > 0) throw new Error(`tests are in the package: ${strange[0]}`)
+  const tests = globSync('node_modules/tidemark/**/*.test.*', { cwd: installed })
+  if (tests.length > 0) throw new Error(`the package contains tests: ${tests[0]}`)
 
-  await ask(place, env)
+  await tryOut(installed, env)
   console.log(`the package (${megabytes(statSync(file).size)}, ${megabytes(size)} installed) starts and answers`)
 } finally {
   rmSync(folder, { recursive: true, force: true, maxRetries: 10 })
 }
 
 /** Starts it with the sample, searches as the greeting shows, opens the console, and stops it. */
-async function ask(place: string, env: Readonly<Record<string, string | undefined>>): Promise<void> {
-  const args = ['start', '--port', '0', '--data-dir', join(place, 'data')]
-  const child = spawn(join(place, 'node_modules', '.bin', 'tidemark'), args, { cwd: place, env, stdio: 'pipe' })
-  let said = ''
-  for (const pipe of [child.stdout, child.stderr]) pipe.setEncoding('utf8').on('data', (text) => (said += text))
+async function tryOut(folder: string, env: Readonly<Record<string, string | undefined>>): Promise<void> {
+  const args = ['start', '--port', '0', '--data-dir', join(folder, 'data')]
+  const child = spawn(join(folder, 'node_modules', '.bin', 'tidemark'), args, { cwd: folder, env, stdio: 'pipe' })
+  let printed = ''
+  for (const pipe of [child.stdout, child.stderr]) pipe.setEncoding('utf8').on('data', (text) => (printed += text))
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
   try {
     const greeted = new Promise<void>((resolve) => {
-      child.stdout.on('data', () => said.includes('Ctrl-C stops it') && resolve())
+      child.stdout.on('data', () => printed.includes('Ctrl-C stops it') && resolve())
     })
     await Promise.race([
       greeted,
       ended.then((code) => {
-        throw new Error(`it ended with ${code}: ${said}`)
+        throw new Error(`tidemark start ended with ${code}: ${printed}`)
       }),
     ])
-    const address = /Tidemark is up at (http:\/\/[^\s/]+)/.exec(said)![1]!
-    const key = /tmc_\w+/.exec(said)![0]
+    const address = /Tidemark is up at (http:\/\/[^\s/]+)/.exec(printed)![1]!
+    const key = /tmc_\w+/.exec(printed)![0]
     const search = await fetch(`${address}/v1/search`, {
       method: 'POST',
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
@@ -85,5 +85,5 @@ async function ask(place: string, env: Readonly<Record<string, string | undefine
     child.kill('SIGTERM')
   }
   const code = await ended
-  if (code !== 0) throw new Error(`it did not end as it should (${code}): ${said}`)
+  if (code !== 0) throw new Error(`tidemark start did not stop with 0 but with ${code}: ${printed}`)
 }

@@ -6,8 +6,8 @@ import { chromium, type Page } from 'playwright-core'
 import { findChromium } from '../test/browser/find-chromium.ts'
 
 /**
- * console-pictures.ts [DATA_FOLDER]: starts Tidemark with its sample as `npm start` does, and takes the pictures of the
- * README into docs/images/. With the folder of an earlier start, indexing is not repeated.
+ * console-pictures.ts [DATA_FOLDER]: starts Tidemark with its sample as `npm start` does, and writes the pictures of
+ * the README to docs/images/. A folder of an earlier start is not indexed again.
  */
 const [folder = mkdtempSync(join(tmpdir(), 'tidemark-pictures-'))] = process.argv.slice(2)
 const images = join(import.meta.dirname, '..', 'docs', 'images')
@@ -91,13 +91,13 @@ try {
 
 /** Resolves when the server has printed its address and a key. */
 function started(): Promise<{ readonly address: string; readonly key: string }> {
-  let said = ''
+  let printed = ''
   return new Promise((resolve, reject) => {
     server.stdout.setEncoding('utf8').on('data', (part) => {
-      said += part
-      const [address, key] = [/is up at (http:\S+)/.exec(said)?.[1], /\btmc_[a-z0-9]+/.exec(said)?.[0]]
+      printed += part
+      const [address, key] = [/is up at (http:\S+)/.exec(printed)?.[1], /\btmc_[a-z0-9]+/.exec(printed)?.[0]]
       if (address !== undefined && key !== undefined) resolve({ address, key })
     })
-    server.on('exit', () => reject(new Error(`it did not start:\n${said}`)))
+    server.on('exit', () => reject(new Error(`Tidemark did not start:\n${printed}`)))
   })
 }

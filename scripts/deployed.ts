@@ -123,7 +123,7 @@ function asProcess(where: string, all: Environment): Process {
   const isFile = ([name]: readonly [string, string]): boolean => name.startsWith('TIDEMARK_') && name.endsWith('_FILE')
   return {
     where,
-    // The value of the file instead of the file, which does not exist here.
+    // A value instead of the name of the file, which does not exist here.
     environment: Object.fromEntries(
       entries.map((entry) => (isFile(entry) ? [entry[0].slice(0, -'_FILE'.length), aSecret] : entry)),
     ),

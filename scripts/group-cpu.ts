@@ -4,7 +4,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 const ticksASecond = 100
 
 /**
- * Seconds of CPU that the processes of a group have used, including their ended children. 0 on systems without /proc.
+ * Returns the CPU seconds that the processes of a group have used, including their ended children. Returns 0 on systems
+ * without /proc.
  */
 export function cpuSecondsOfGroup(group: number): number {
   let ticks = 0

@@ -24,7 +24,7 @@ export function deployCheck(): string | null {
         env,
         stdio: ['ignore', 'ignore', 'pipe'],
       })
-      // Another process may have been faster.
+      // Another process may have installed it meanwhile.
       if (!existsSync(installed)) renameSync(folder, installed)
     } finally {
       rmSync(folder, { recursive: true, force: true })
@@ -33,7 +33,7 @@ export function deployCheck(): string | null {
   return join(installed, 'deploy-check')
 }
 
-/** A changed source gets another program. */
+/** A changed source is built again under another name. */
 function versionOfSource(): string {
   const hash = createHash('sha256')
   for (const name of globSync('**/*.{go,mod,sum}', { cwd: source }).sort()) {
@@ -64,7 +64,7 @@ export class Chart {
   render(release: string, ...args: readonly string[]): { readonly text: string } | { readonly refused: string } {
     const { status, stdout, stderr } = this.#run(['template', this.folder, '--release', release, ...args])
     if (status !== 0) return { refused: stderr }
-    // Templates leave empty lines behind. No text in them has any.
+    // Templates leave empty lines behind. No text in a manifest has empty lines.
     return { text: stdout.replaceAll(/^\s*\n/gm, '') }
   }
 

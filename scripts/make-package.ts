@@ -6,21 +6,21 @@ import { dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 /**
- * `npm run package [-- FOLDER]`: makes the package to install and publish, `tidemark-VERSION.tgz`, in a folder. It differs
- * from the checkout, so a plain `npm pack` is refused here:
+ * `npm run package [-- FOLDER]` makes the package to install and publish, `tidemark-VERSION.tgz`, in a folder. A plain
+ * `npm pack` is refused here, because the package differs from the checkout:
  *
- * - src/ becomes dist/, without types: in a checkout Node strips types as it loads a file, but refuses to do so below
- *   node_modules, where packages are installed. Line numbers stay the same.
- * - onnxruntime-node is bundled: its install script would fetch unused files from another server, and fail if that cannot be
- *   reached. Its libraries are those of the platforms that Tidemark supports.
- * - the manifest has no scripts and no development dependencies.
+ * - src/ becomes dist/, without types. In a checkout Node strips types when it loads a file, but it refuses to do so
+ *   below node_modules, where packages are installed. Line numbers stay the same.
+ * - onnxruntime-node is bundled, with the libraries of the platforms that Tidemark supports. Its install script would
+ *   download unused files from another server, and fail if that server cannot be reached.
+ * - package.json has no scripts and no development dependencies.
  */
 const root = join(import.meta.dirname, '..')
 const platforms = ['linux/x64', 'linux/arm64', 'darwin/arm64']
-/** Bundled with their dependencies; of the first, only the listed files. */
+/** Packages that are copied into the package. */
 const bundled = ['onnxruntime-node', 'onnxruntime-common'] as const
 
-/** Rewrites the endings of our file names in imports and in the starts of threads and processes. */
+/** Matches the names of our files in imports and in the starts of threads and processes. */
 const namedFiles = /(\bfrom\s+|\bimport\s*\(?\s*|\bnew URL\(\s*)'(\.[^']*)\.ts'/g
 
 interface Manifest {

@@ -1,8 +1,8 @@
 /**
- * Records the examples of the API description: starts a server with some of the sample data, uses every operation once
- * as its users would, and writes requests and responses to src/http/openapi-examples.json.
+ * Records the examples of the API description: starts a server with some of the sample data, calls every operation
+ * once, and writes requests and responses to src/http/openapi-examples.json.
  *
- *   npx node scripts/record-examples.ts      after an operation was added, or its response has changed
+ *   npx node scripts/record-examples.ts      run this after an operation was added or its response has changed
  *
  * Long texts and lists are cut, and secrets are left out.
  */
@@ -10,7 +10,7 @@ import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { type Answer, startServer } from '../test/acceptance/harness.ts'
-import { type Asked, ask, operationsOf, useEveryOperation } from '../test/walks/every-operation.ts'
+import { operationsOf, type RequestParts, sendRequest, useEveryOperation } from '../test/walks/every-operation.ts'
 
 const file = new URL('../src/http/openapi-examples.json', import.meta.url)
 const itemsMax = 2
@@ -28,16 +28,20 @@ const { body: description } = await server.call('GET', '/openapi.json')
 const operations = operationsOf(description)
 const examples: Record<string, Example> = {}
 
-/** Uses an operation, and records request and response. */
-async function record(operationId: string, credential: string | null, asked: Asked = {}): Promise<Answer['body']> {
-  const answer = await ask(server, operations.get(operationId)!, credential, asked)
-  const parameters = { ...asked.path, ...asked.query, ...asked.headers }
+/** Calls an operation, and records the request and the response. */
+async function record(
+  operationId: string,
+  credential: string | null,
+  parts: RequestParts = {},
+): Promise<Answer['body']> {
+  const answer = await sendRequest(server, operations.get(operationId)!, credential, parts)
+  const parameters = { ...parts.path, ...parts.query, ...parts.headers }
   const isLines = answer.headers.get('content-type')?.startsWith('application/x-ndjson') ?? false
   const isFile = !/json|text/.test(answer.headers.get('content-type') ?? '')
   examples[operationId] = {
     ...(Object.keys(parameters).length === 0 ? {} : { parameters }),
-    // Uncut, because it is shown as something to send.
-    ...(asked.body === undefined ? {} : { body: asked.body }),
+    // Not shortened, because readers send it.
+    ...(parts.body === undefined ? {} : { body: parts.body }),
     status: answer.status,
     ...(isFile || operationId === 'openapi.read' ? {} : { answer: isLines ? answer.text : shortened(answer.body) }),
   }
@@ -59,7 +63,7 @@ await useEveryOperation(server, record)
 await server.stop()
 
 const missing = [...operations.keys()].filter((operation) => !(operation in examples))
-if (missing.length > 0) throw new Error(`nothing was recorded of ${missing.join(', ')}`)
+if (missing.length > 0) throw new Error(`nothing was recorded for ${missing.join(', ')}`)
 writeFileSync(file, JSON.stringify(examples, null, 2))
 execFileSync('npx', ['biome', 'format', '--write', fileURLToPath(file)])
 console.log(`${Object.keys(examples).length} operations`)

@@ -15,13 +15,13 @@ interface Schema {
   readonly properties?: Readonly<Record<string, Schema>>
 }
 
-/** Contents by path below deploy. */
+/** Returns the contents by path below deploy. */
 export function renderAll(program: string): ReadonlyMap<string, string> {
   const tidemark = new Chart(program, join(deploy, 'helm/tidemark'))
   const backing = new Chart(program, join(deploy, 'helm/backing'))
   const values = ['--values', join(deploy, 'kubernetes/values.yaml')]
   const parts = partsOf(textOf(tidemark.render('tidemark', ...values)))
-  // Helm installs the hooks first, so they have a file of their own, to be applied first.
+  // Helm installs the hooks first, so they are in a file of their own, which must be applied first.
   const isHook = (part: string): boolean => part.includes('helm.sh/hook:')
   const file = (how: string, of: readonly string[]): string =>
     ['# Rendered from deploy/helm by scripts/render-manifests.ts: change it there.\n', how, ...of].join('')
@@ -61,7 +61,7 @@ function textOf(rendered: ReturnType<Chart['render']>): string {
 
 const heading = '## Values\n'
 
-/** The README with the table of its values, from the schema and the defaults. */
+/** Returns the README with a new table of values, made from the schema and the defaults. */
 function readmeOf(name: string): string {
   const folder = join(deploy, 'helm', name)
   const readme = readFileSync(join(folder, 'README.md'), 'utf8')
@@ -73,12 +73,12 @@ function readmeOf(name: string): string {
   return `${readme.slice(0, at)}${heading}\n| value | default | |\n|---|---|---|\n${rows.join('\n')}\n`
 }
 
-function rowsOf({ properties = {} }: Schema, defaults: object, before: string): string[] {
+function rowsOf({ properties = {} }: Schema, defaults: object, prefix: string): string[] {
   const known = Object.entries(properties).filter(([key]) => key !== 'global')
   const missing = known.map(([key]) => key).filter((key) => !Object.hasOwn(defaults, key))
-  if (missing.length > 0) throw new Error(`values.yaml has no default for ${missing.map((key) => before + key)}`)
+  if (missing.length > 0) throw new Error(`values.yaml has no default for ${missing.map((key) => prefix + key)}`)
   return known.flatMap(([key, schema]) => {
-    const name = `${before}${key}`
+    const name = `${prefix}${key}`
     const value = (defaults as Record<string, unknown>)[key]
     if (schema.description === undefined) throw new Error(`values.schema.json does not describe ${name}`)
     const isLeaf = schema.properties === undefined || 'requests' in schema.properties
@@ -90,6 +90,6 @@ function rowsOf({ properties = {} }: Schema, defaults: object, before: string): 
 
 if (process.argv[1] === import.meta.filename) {
   const program = deployCheck()
-  if (program === null) throw new Error('Go is needed here, which builds scripts/deploy-check')
+  if (program === null) throw new Error('Go is needed to build scripts/deploy-check')
   for (const [path, text] of renderAll(program)) writeFileSync(join(deploy, path), text)
 }

@@ -3,30 +3,29 @@ import { fileURLToPath } from 'node:url'
 import { stripVTControlCharacters } from 'node:util'
 
 /**
- * Runs test files in the given order, several processes at once. `node --test` would do the same, with three
- * differences: it sorts files by name, starts a process for each, and waits forever for one whose tests have ended
- * while something keeps it alive.
+ * Runs test files in the given order, in several processes at once. Unlike `node --test`, it does not sort files by
+ * name, can run several files in one process, and kills a process that does not end after its tests.
  */
 export interface TestRun {
-  /** Run by one process, one after the other. */
+  /** One process runs them, one after the other. */
   readonly files: readonly string[]
   readonly store: 'sqlite' | 'postgres'
 }
 
-interface FileEnded {
+interface FileResult {
   readonly what: string
   readonly seconds: number
   /** On all cores, in the process and its children; a database server and most of Chromium are not included. */
   readonly cpuSeconds: number
   readonly hasPassed: boolean
-  readonly trouble: string | null
+  readonly failure: string | null
 }
 
-interface Ended {
+interface RunResult {
   readonly output: string
-  readonly files: readonly FileEnded[]
-  /** Failures of files, or of the process. */
-  readonly troubles: readonly string[]
+  readonly files: readonly FileResult[]
+  /** Failures of files or of the process. */
+  readonly failures: readonly string[]
 }
 
 const testLimitMs = 600_000
@@ -39,7 +38,7 @@ const compiled = fileURLToPath(new URL('../node_modules/.cache/tidemark', import
 
 const together = fileURLToPath(new URL('run-together.ts', import.meta.url))
 
-/** Running process groups. The end of this process ends them, with the servers that their tests have started. */
+/** Running process groups. They are killed when this process ends, with the servers that their tests have started. */
 const groups = new Set<number>()
 function endGroup(group: number): void {
   try {
@@ -61,7 +60,7 @@ export async function runTestFiles(
   closing: string,
 ): Promise<{ readonly passed: boolean; readonly seconds: Readonly<Record<string, number>> }> {
   const startedMs = performance.now()
-  const ended: Ended[] = []
+  const ended: RunResult[] = []
   const waiting = runs.values()
   const one = async (): Promise<void> => {
     for (const run of waiting) {
@@ -79,7 +78,7 @@ export async function runTestFiles(
 
   const files = ended.flatMap((one) => one.files)
   if (files.length > 10) {
-    console.log('The longest:')
+    console.log('The slowest files:')
     const longest = files.toSorted((a, b) => b.seconds - a.seconds).slice(0, 25)
     for (const { what, seconds, cpuSeconds } of longest) {
       console.log(`  ${seconds.toFixed(1).padStart(6)} s, ${cpuSeconds.toFixed(1).padStart(6)} s of CPU  ${what}`)
@@ -91,20 +90,20 @@ export async function runTestFiles(
   const passed = count('pass') - files.filter(({ hasPassed }) => hasPassed).length
   const seconds = (performance.now() - startedMs) / 1000
   const cpuSeconds = files.reduce((sum, one) => sum + one.cpuSeconds, 0)
-  const troubles = ended.flatMap((one) => one.troubles)
+  const failures = ended.flatMap((one) => one.failures)
   // Repeated at the end, because some logs keep only the end of a long run.
-  for (const { output } of ended.filter((one) => one.troubles.length > 0)) console.log(failuresIn(output))
-  for (const trouble of troubles) console.log(`FAILED: ${trouble}`)
+  for (const { output } of ended.filter((one) => one.failures.length > 0)) console.log(failuresIn(output))
+  for (const failure of failures) console.log(`FAILED: ${failure}`)
   console.log(
     `${tests} tests in ${files.length} files: ${passed} passed, ${seconds.toFixed(0)} s, ${cpuSeconds.toFixed(0)} s of CPU.${closing}`,
   )
   return {
-    passed: troubles.length === 0,
+    passed: failures.length === 0,
     seconds: Object.fromEntries(files.map((one) => [one.what, one.seconds])),
   }
 }
 
-function runTogether({ files, store }: TestRun): Promise<Ended> {
+function runTogether({ files, store }: TestRun): Promise<RunResult> {
   const flags = ['--test-reporter=spec', `--test-timeout=${testLimitMs}`]
   const child = spawn(process.execPath, [...flags, together, ...files], {
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -119,10 +118,10 @@ function runTogether({ files, store }: TestRun): Promise<Ended> {
       output += text
     })
   }
-  let isTooLate = false
+  let isTimedOut = false
   const limitMs = fileLimitMs * files.length
   const limit = setTimeout(() => {
-    isTooLate = true
+    isTimedOut = true
     endGroup(group)
   }, limitMs)
   return new Promise((resolve, reject) => {
@@ -132,33 +131,33 @@ function runTogether({ files, store }: TestRun): Promise<Ended> {
       groups.delete(group)
       // Programs that a test runs may set colours.
       const lines = stripVTControlCharacters(output).split('\n')
-      const ended = files.map((file) => fileEnded(file, store, lines))
-      const troubles = ended.flatMap(({ what, trouble }) => (trouble === null ? [] : [`${what}: ${trouble}`]))
+      const ended = files.map((file) => parseResult(file, store, lines))
+      const failures = ended.flatMap(({ what, failure }) => (failure === null ? [] : [`${what}: ${failure}`]))
       const whole = `${files.join(', ')} on ${store}`
-      if (isTooLate) troubles.unshift(`${whole}: it had not ended after ${limitMs / 1000} s, and was killed`)
-      else if (code !== 0 && troubles.length === 0) troubles.push(`${whole}: exit code ${code}`)
-      resolve({ output, files: ended, troubles })
+      if (isTimedOut) failures.unshift(`${whole}: killed, because it did not finish within ${limitMs / 1000} s`)
+      else if (code !== 0 && failures.length === 0) failures.push(`${whole}: exit code ${code}`)
+      resolve({ output, files: ended, failures })
     })
   })
 }
 
-/** Parses the lines around the tests of a file; the first one exists only if the file has tests. */
-function fileEnded(file: string, store: string, lines: readonly string[]): FileEnded {
+/** Parses the report of a file. Its first line exists only if the file has tests. */
+function parseResult(file: string, store: string, lines: readonly string[]): FileResult {
   const what = `${file} on ${store}`
   const end = lines.map((line) => /^([✔✖]) (.*) \(([\d.]+)ms\)$/.exec(line)).find((found) => found?.[2] === file)
-  if (!end) return { what, seconds: 0, cpuSeconds: 0, hasPassed: false, trouble: 'it did not come to its end' }
+  if (!end) return { what, seconds: 0, cpuSeconds: 0, hasPassed: false, failure: 'it did not finish' }
   const used = lines.map((line) => /^ℹ (.*) used ([\d.]+) s of CPU$/.exec(line)).find((found) => found?.[1] === file)
   const hasPassed = end[1] === '✔'
-  let trouble: string | null = null
-  if (!hasPassed) trouble = 'tests failed'
-  else if (!lines.includes(`▶ ${file}`)) trouble = 'there is no test in it'
-  return { what, seconds: Number(end[3]) / 1000, cpuSeconds: Number(used?.[2] ?? 0), hasPassed, trouble }
+  let failure: string | null = null
+  if (!hasPassed) failure = 'tests failed'
+  else if (!lines.includes(`▶ ${file}`)) failure = 'it has no tests'
+  return { what, seconds: Number(end[3]) / 1000, cpuSeconds: Number(used?.[2] ?? 0), hasPassed, failure }
 }
 
-/** The summary of failed tests at the end of the report, cut to a readable length. */
+/** Returns the summary of failed tests at the end of the report, cut to a readable length. */
 function failuresIn(output: string): string {
-  const begin = output.lastIndexOf('\n✖ failing tests:')
-  return output.slice(begin < 0 ? -failureCharacters : begin).slice(0, failureCharacters)
+  const start = output.lastIndexOf('\n✖ failing tests:')
+  return output.slice(start < 0 ? -failureCharacters : start).slice(0, failureCharacters)
 }
 
 /** Reads a count from the last lines of the report, because tests may print such lines too. */

@@ -6,32 +6,32 @@ import { clearLeftovers } from '../test/support/leftovers.ts'
 import { cpuSecondsOfGroup } from './group-cpu.ts'
 
 /**
- * `run-together.ts FILE…`: runs test files in one process, one after the other, so that common modules are loaded once.
- * Each file becomes a test that contains the tests of the file, with its hooks. Prints the CPU that it used, including
- * the processes that it started: this process leads a group.
+ * `run-together.ts FILE…` runs test files in one process, one after the other, so that common modules are loaded once.
+ * Each file becomes a test that contains the tests and hooks of the file. Prints the CPU time of each file, including
+ * the processes that it started: this process leads a process group.
  *
- * The test runner follows every promise to assign it to a test, which takes a fifth of the CPU of tests that await a
- * lot. It needs this while a file declares its tests, and for uncaught errors. Such an error ends the process here,
- * with its origin, so promises are only followed while a file is loaded.
+ * The test runner tracks every promise with an async hook, to know to which test it belongs. That is slow in tests that
+ * await a lot. The runner needs it only while a file declares its tests, and to assign uncaught errors. An uncaught
+ * error ends the process here, so promises are tracked only while a file is loaded.
  */
 for (const event of ['uncaughtException', 'unhandledRejection']) {
   process.on(event, (error: unknown) => {
-    console.error('Nobody caught this, so no further test is run:', error)
+    console.error('Uncaught error, so no further test is run:', error)
     process.exit(1)
   })
 }
 
-const following = hookEnabledBy(() => {
+const promiseHook = hookEnabledBy(() => {
   for (const file of process.argv.slice(2)) test(file, { timeout: Number.POSITIVE_INFINITY }, (one) => run(file, one))
 })
 
 async function run(file: string, context: test.TestContext): Promise<void> {
   const usedBefore = cpuSecondsOfGroup(process.pid)
-  following.enable()
+  promiseHook.enable()
   try {
     await import(pathToFileURL(resolve(file)).href)
   } finally {
-    following.disable()
+    promiseHook.disable()
     // Runs after the hooks of the file.
     context.after(() => {
       clearLeftovers()
@@ -41,7 +41,10 @@ async function run(file: string, context: test.TestContext): Promise<void> {
   }
 }
 
-/** The async hook of the test runner, which it does not expose: it enables the hook when the first test is declared. */
+/**
+ * Returns the async hook of the test runner. The runner does not expose it, but enables it when the first test is
+ * declared.
+ */
 function hookEnabledBy(declareTests: () => void): AsyncHook {
   const hooks = Object.getPrototypeOf(createHook({})) as AsyncHook
   const { enable } = hooks
@@ -55,6 +58,6 @@ function hookEnabledBy(declareTests: () => void): AsyncHook {
   } finally {
     hooks.enable = enable
   }
-  // Another version of Node follows promises in another way.
+  // Another version of Node may track promises in another way.
   return enabled ?? createHook({})
 }

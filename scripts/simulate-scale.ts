@@ -1,8 +1,8 @@
 /**
- * Estimates what many chunks need in the layout of PostgreSQL, OpenSearch and S3: `node scripts/simulate-scale.ts`. It
- * computes the figures of docs/scale.md from the unit costs below, and simulates a month of the feed: documents arrive by
- * the hour as they do during a day, are written by one transaction at a time, fed to the cluster in order by one process,
- * and their events are dropped after 30 days, a partition per day.
+ * `node scripts/simulate-scale.ts` estimates what many chunks need with PostgreSQL, OpenSearch and S3. It computes the
+ * figures of docs/scale.md from the unit costs below, and simulates two months of the feed hour by hour: documents
+ * arrive, one transaction at a time writes them, one process feeds them to the cluster in order, and their events are
+ * dropped after 30 days, a partition per day.
  */
 
 /**
@@ -20,8 +20,8 @@ const unit = {
 const gib = 2 ** 30
 const rules = {
   shardBytes: 50 * gib,
-  /** Vectors and their graph, which searches need in memory: 384 floats and 16 neighbours on two sides. */
-  hotBytes: 384 * 4 + 32 * 4,
+  /** Vectors and their graph, which searches need in memory: 384 floats and 32 neighbours of 4 bytes. */
+  inMemoryBytes: 384 * 4 + 32 * 4,
   nodeMemory: 64 * gib,
   /** Half of the memory is the heap, and a quarter of the rest is left for everything else. */
   nodeCache: 24 * gib,
@@ -58,25 +58,25 @@ function layoutOf(chunks: number) {
   const primary = chunks * unit.clusterBytes
   const shards = Math.max(1, Math.ceil(primary / rules.shardBytes))
   const byDisk = Math.ceil((primary * rules.copies) / (rules.nodeDisk * rules.diskUsed))
-  const byMemory = Math.ceil((chunks * rules.hotBytes * rules.copies) / rules.nodeCache)
+  const byMemory = Math.ceil((chunks * rules.inMemoryBytes * rules.copies) / rules.nodeCache)
   return { primary, shards, byDisk, byMemory, nodes: Math.max(3, byDisk, byMemory) }
 }
 
-/** The share of each hour of a day: three times as much at noon as at midnight. */
+/** The weight of each hour of a day: three times as much at noon as at midnight. */
 const hours = Array.from({ length: 24 }, (_, hour) => 1 - 0.5 * Math.cos((2 * Math.PI * hour) / 24))
 const sum = hours.reduce((all, one) => all + one, 0)
 
-/** Simulates a month of the feed, hour by hour, with this many feeders and writers in parallel. */
-function playFeed({ chunks, changedShare }: Size, lanes: number) {
+/** Simulates two months of the feed, hour by hour, with this many writers and feeders in parallel. */
+function simulateFeed({ chunks, changedShare }: Size, lanes: number) {
   const perDay = chunks * changedShare
   let waitingToStore = 0
   let waitingToFeed = 0
   let longestLagHours = 0
   const partitions: number[] = []
   for (let hour = 0; hour < 24 * 2 * rules.retentionDays; hour++) {
-    const come = (perDay * hours[hour % 24]!) / sum
-    const stored = Math.min(waitingToStore + come, unit.storedPerSecond * lanes * 3600)
-    waitingToStore += come - stored
+    const arrived = (perDay * hours[hour % 24]!) / sum
+    const stored = Math.min(waitingToStore + arrived, unit.storedPerSecond * lanes * 3600)
+    waitingToStore += arrived - stored
     const fed = Math.min(waitingToFeed + stored, unit.fedPerSecond * lanes * 3600)
     waitingToFeed += stored - fed
     longestLagHours = Math.max(longestLagHours, (waitingToStore + waitingToFeed) / (unit.fedPerSecond * lanes * 3600))
@@ -89,9 +89,9 @@ function playFeed({ chunks, changedShare }: Size, lanes: number) {
   return { perDay, events, longestLagHours, largest: Math.max(...partitions) }
 }
 
-/** The fewest lanes with which everything is searchable within an hour, at any time of the day. */
+/** Returns the lowest number of lanes with which everything is searchable within an hour, at any time of the day. */
 function lanesFor(size: Size): number {
-  for (let lanes = 1; ; lanes = Math.ceil(lanes * 1.1)) if (playFeed(size, lanes).longestLagHours < 1) return lanes
+  for (let lanes = 1; ; lanes = Math.ceil(lanes * 1.1)) if (simulateFeed(size, lanes).longestLagHours < 1) return lanes
 }
 
 console.log('chunks | store | index, one copy | shards | nodes by disk | nodes by memory | nodes')
@@ -104,9 +104,9 @@ console.log(
   '\nchunks | changed a day | a second at noon | lag with one writer and feeder | lanes for an hour | events kept | event table | partitions a day | cores for vectors',
 )
 for (const size of sizes) {
-  const one = playFeed(size, 1)
+  const one = simulateFeed(size, 1)
   const lanes = lanesFor(size)
-  const { perDay, events, largest } = playFeed(size, lanes)
+  const { perDay, events, largest } = simulateFeed(size, lanes)
   const atNoon = (perDay * hours[12]!) / sum / 3600
   const cells = [
     short(size.chunks),

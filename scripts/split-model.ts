@@ -3,13 +3,13 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 
 /**
- * `node scripts/split-model.ts models/NAME/FILE.onnx` writes `graph.onnx` beside it and prints its checksum: the same
- * model without its large weights, with their offsets in FILE. The runtime maps the weights from there. So they are
- * pages of a file, which all processes of a model share and the system may evict, instead of a copy in the memory of
- * each.
+ * `node scripts/split-model.ts models/NAME/FILE.onnx` writes `graph.onnx` beside it and prints its checksum. It is the
+ * same model, but instead of the large weights it has their offsets in FILE. The runtime maps the weights from FILE. So
+ * all processes of a model share them as pages of a file, which the system may evict, and no process has a copy of its
+ * own.
  */
 
-/** Smaller ones stay in the graph, because a mapping takes whole pages and a system call. */
+/** Smaller weights stay in the graph, because a mapping takes whole pages and a system call. */
 const largeBytes = 65_536
 /** Field numbers in ONNX's protocol buffers. */
 const model = { graph: 7 } as const
@@ -19,7 +19,7 @@ const entry = { key: 1, value: 2 } as const
 const float32 = 1
 const isExternal = 1
 
-/** A field: byte ranges of the whole and of its content. */
+/** The byte ranges of a field and of its content. */
 interface Field {
   readonly number: number
   readonly from: number
@@ -27,34 +27,38 @@ interface Field {
   readonly end: number
 }
 
-/** `bytes` is the whole file with that name. */
+/** `bytes` is the content of the file `fileName`. */
 function graphWithWeightsInFile(bytes: Buffer, fileName: string): Buffer {
-  return rewritten(0, bytes.length, model.graph, (field) =>
+  return rewrite(0, bytes.length, model.graph, (field) =>
     message(
       model.graph,
-      rewritten(field.contentFrom, field.end, graph.initializer, (found) => {
+      rewrite(field.contentFrom, field.end, graph.initializer, (found) => {
         const { contentFrom, end } = found
         const raw = fieldsOf(bytes, contentFrom, end).find(({ number }) => number === tensor.rawData)
         if (raw === undefined || end - contentFrom < largeBytes || !isAligned(found, raw)) return null
-        const place = { location: fileName, offset: String(raw.contentFrom), length: String(raw.end - raw.contentFrom) }
-        const said = Object.entries(place).map(([name, value]) =>
+        const reference = {
+          location: fileName,
+          offset: String(raw.contentFrom),
+          length: String(raw.end - raw.contentFrom),
+        }
+        const external = Object.entries(reference).map(([name, value]) =>
           message(tensor.externalData, message(entry.key, Buffer.from(name)), message(entry.value, Buffer.from(value))),
         )
-        const rest = rewritten(contentFrom, end, tensor.rawData, () => Buffer.concat(said))
+        const rest = rewrite(contentFrom, end, tensor.rawData, () => Buffer.concat(external))
         return message(graph.initializer, rest, varint(tensor.dataLocation * 8), varint(isExternal))
       }),
     ),
   )
 
-  /** Replaces fields with that number by the returned bytes, or keeps them if that is null; other fields stay. */
-  function rewritten(from: number, end: number, number: number, by: (field: Field) => Buffer | null): Buffer {
+  /** Replaces each field with this number by the bytes that `by` returns, and keeps it if `by` returns null. */
+  function rewrite(from: number, end: number, number: number, by: (field: Field) => Buffer | null): Buffer {
     const fields = fieldsOf(bytes, from, end)
     return Buffer.concat(
       fields.map((field) => (field.number === number ? by(field) : null) ?? bytes.subarray(field.from, field.end)),
     )
   }
 
-  /** The runtime reads in place, and some processors need aligned numbers. */
+  /** The runtime reads weights in place, and some processors need aligned numbers. */
   function isAligned({ contentFrom, end }: Field, raw: Field): boolean {
     const type = fieldsOf(bytes, contentFrom, end).find(({ number }) => number === tensor.dataType)
     return raw.contentFrom % 4 === 0 || (type !== undefined && bytes[type.contentFrom] !== float32)

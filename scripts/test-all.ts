@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { findPostgres } from './throwaway-postgres.ts'
 
 /**
- * `npm run test:all` runs every test, with temporary servers for those that need one: PostgreSQL, a cluster of
- * OpenSearch, S3. `npm run test:all -- --rest` runs only the tests that `npm test` leaves out. The tests of the cluster
- * and of S3 come after the others, because those servers take memory. TEST_DRILLS=no leaves out the drills, which take
- * minutes each. If a server is not available here, that is reported and its tests are skipped.
+ * `npm run test:all` runs every test, with temporary servers for those that need one: PostgreSQL, an OpenSearch
+ * cluster, S3. `npm run test:all -- --rest` runs only the tests that `npm test` leaves out. The tests of the cluster
+ * and of S3 come last, because those servers take memory. TEST_DRILLS=no skips the drills, which take minutes each. If
+ * a server cannot be started here, that is reported and its tests are skipped.
  */
 const extent = process.argv.includes('--rest') ? '--rest' : '--all'
 

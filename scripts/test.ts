@@ -8,29 +8,31 @@ import { MemoryDisk } from '../test/support/memory-disk.ts'
 import { runTestFiles, type TestRun } from './run-test-files.ts'
 
 /**
- * `npm test` runs the first tests: those in src, console, test/contracts and test/walks, except files whose names end
- * in -long, -postgres, -opensearch or -s3, each on the embedded store. `--all` runs every file that can run here,
- * `--rest` those that `npm test` leaves out; scripts/test-all.ts calls it with the servers that they need. `npm test --
- * FILE…` runs the named files.
+ * `npm test` runs the fast tests on the embedded store: those in src, console, test/contracts and test/walks, except
+ * files whose names end in -long, -postgres, -opensearch or -s3. `--all` runs every file that can run here, and
+ * `--rest` those that `npm test` leaves out; scripts/test-all.ts starts the servers that they need. `npm test -- FILE…`
+ * runs the named files.
  *
  * If TEST_DATABASE_URL names a PostgreSQL server, test/acceptance and named files run a second time on it; test/service
- * does not depend on the store and runs once. Each named file has its own process; other files that load or start the
- * same share one. TEST_PROCESSES is the number of concurrent processes, by default a little more than cores.
+ * does not depend on the store and runs once. Each named file has its own process; other files share one if they load
+ * the same modules or start the same server. TEST_PROCESSES is the number of concurrent processes, by default two more
+ * than cores.
  */
 const [flag = '', ...others] = process.argv.slice(2)
-const extent = flag === '--all' || flag === '--rest' ? flag : 'first'
-const named = extent === 'first' ? process.argv.slice(2) : others
-const isFirst = (file: string): boolean =>
+const extent = flag === '--all' || flag === '--rest' ? flag : 'fast'
+const named = extent === 'fast' ? process.argv.slice(2) : others
+const isFast = (file: string): boolean =>
   !/^test\/(acceptance|browser|service)\//.test(file) && !/-(long|postgres|opensearch|s3)\.test\.ts$/.test(file)
-/** Drills take minutes each and kill whole clusters. TEST_DRILLS=no leaves them out. */
+/** Drills take minutes each and kill whole clusters. TEST_DRILLS=no skips them. */
 const isDrill = (file: string): boolean => file.includes('-drill-')
-/** The name of a file says if it is only for one of the two stores. */
+/** The name of a file says whether it is only for one of the two stores. */
 const onSqlite = (file: string): boolean => file.endsWith('-sqlite.test.ts')
 const onPostgres = (file: string): boolean => file.endsWith('-postgres.test.ts')
-/** More than cores, because most files sometimes wait for a lease to expire or a process to end. */
+/** More than cores, because most files wait now and then for a lease to expire or a process to end. */
 const processesAtOnce = Number(process.env.TEST_PROCESSES ?? availableParallelism() + 2)
-/** More than the folders of all concurrent tests need. With less memory they are on the disk. */
+/** More than the folders of all concurrent tests need. */
 const memoryDiskMegabytes = 4096
+/** With less memory, the folders are on the disk. */
 const memoryNeededBytes = 8 * 2 ** 30
 const hasPostgres = process.env.TEST_DATABASE_URL !== undefined
 const hasOpenSearch = process.env.TEST_OPENSEARCH_URL !== undefined
@@ -38,8 +40,8 @@ const hasS3 = process.env.TEST_S3_ENDPOINT !== undefined
 const hasChromium = findChromium() !== null
 const timesFile = 'node_modules/.cache/tidemark-test-times.json'
 
-/** A process of their own would cost more than the tests of each. */
-const lightSlices =
+/** Folders whose tests take less time than the start of a process. */
+const lightFolders =
   /^src\/(access|account|catalog|changes|cli|export|feeds|http|ingest|live|mcp|operator|outbound|search|text|fair-queue)\//
 const everything = ['test', 'src', 'console'].flatMap((place) => globSync(`${place}/**/*.test.ts`).sort())
 const canRun = (file: string): boolean =>
@@ -47,49 +49,48 @@ const canRun = (file: string): boolean =>
   (hasChromium || !/^test\/(browser\/|walks\/browser)/.test(file)) &&
   (hasOpenSearch || !file.endsWith('-opensearch.test.ts')) &&
   (hasS3 || !file.endsWith('-s3.test.ts'))
-const isSelected = { first: isFirst, '--all': () => true, '--rest': (file: string) => !isFirst(file) }[extent]
+const isSelected = { fast: isFast, '--all': () => true, '--rest': (file: string) => !isFast(file) }[extent]
 const files = named.length > 0 ? named : everything.filter((file) => canRun(file) && isSelected(file))
 const again = named.length > 0 ? files : files.filter((file) => onPostgres(file) || file.startsWith('test/acceptance/'))
 const runs: TestRun[] = [
-  ...together(
+  ...grouped(
     again.filter((file) => hasPostgres && !onSqlite(file)),
     'postgres',
   ),
-  ...together(
+  ...grouped(
     files.filter((file) => !onPostgres(file)),
     'sqlite',
   ),
 ]
-// The longest ones start first, so that no core is idle at the end.
+// The longest start first, so that no core is idle at the end.
 const times = lastTimes()
 const expected = new Map(runs.map((run) => [run, expectedSeconds(run)]))
 runs.sort((a, b) => expected.get(b)! - expected.get(a)!)
-// Contributors wait for the first tests, so these have a fifth of the random cases. A named file has all of them.
-process.env.TEST_CASES ??= named.length === 0 && extent === 'first' ? '20' : '100'
-// Databases wait for the disk at every commit, which does not matter in tests. A killed process loses nothing in memory
+// Contributors wait for the fast tests, so these run a fifth of the random cases. A named file runs all of them.
+process.env.TEST_CASES ??= named.length === 0 && extent === 'fast' ? '20' : '100'
+// Databases wait for the disk at every commit, which tests do not need. A killed process does not lose files in memory
 // either.
 const memoryDisk = process.availableMemory() < memoryNeededBytes ? null : MemoryDisk.mount(memoryDiskMegabytes)
 if (memoryDisk !== null) process.env.TMPDIR = memoryDisk.folder
-// Analysis runs have the lowest priority, and must not wait until all other tests are idle.
+// Analysis runs have the lowest priority. At normal priority, other tests would make them wait.
 if (named.length === 0) setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
 if (hasPostgres) process.env.TEST_DATABASE_TEMPLATE = await migratedDatabase()
-const { passed, seconds } = await runTestFiles(runs, processesAtOnce, named.length === 0 ? whatIsLeft() : '')
+const { passed, seconds } = await runTestFiles(runs, processesAtOnce, named.length === 0 ? whatWasSkipped() : '')
 if (named.length === 0) keepTimes({ ...times, ...seconds })
 
 if (hasPostgres) await removeTestDatabases()
 process.exit(passed ? 0 : 1)
 
 /**
- * The files that one process runs: unit tests of one folder, which load the same modules, short tests of all folders
- * together, and files that share a server. Files directly in src are about the whole, some measure their process, and
- * have one each.
+ * Groups files by the process that runs them: unit tests of one folder, which load the same modules; all tests of the
+ * light folders; files that share a server. Files directly in src have a process each, because some measure it.
  */
-function together(files: readonly string[], store: TestRun['store']): TestRun[] {
+function grouped(files: readonly string[], store: TestRun['store']): TestRun[] {
   if (named.length > 0) return files.map((file) => ({ files: [file], store }))
   const kindOf = (file: string): string => {
     const folder = dirname(file)
     if (file.startsWith('console/')) return 'console'
-    if (lightSlices.test(file)) return 'light slices'
+    if (lightFolders.test(file)) return 'light folders'
     if (!file.startsWith('test/')) return folder === 'src' ? file : folder
     if (/^test\/service\/(compressed-answers|openapi|search)\b/.test(file)) return 'test/service, on one server'
     if (/^test\/acceptance\/(credentials|keys|limits)\b/.test(file)) return 'keys and limits, on one server'
@@ -107,18 +108,18 @@ async function migratedDatabase(): Promise<string> {
 }
 
 /** Printed after the counts at the end. */
-function whatIsLeft(): string {
+function whatWasSkipped(): string {
   const missing = [
     ...(hasChromium ? [] : ['Chromium (CHROMIUM_PATH)']),
-    ...(extent === 'first' || hasPostgres ? [] : ['PostgreSQL (Debian: postgresql)']),
+    ...(extent === 'fast' || hasPostgres ? [] : ['PostgreSQL (Debian: postgresql)']),
   ]
-  const leftOut = missing.length === 0 ? '' : ` Left out, because it is not here: ${missing.join(', ')}.`
-  if (extent !== 'first') return leftOut
-  const rest = everything.filter((file) => !isFirst(file)).length
+  const skipped = missing.length === 0 ? '' : ` Skipped, because it is not installed: ${missing.join(', ')}.`
+  if (extent !== 'fast') return skipped
+  const rest = everything.filter((file) => !isFast(file)).length
   const cases = process.env.TEST_CASES === '20' ? ' and five times the random cases' : ''
   return (
-    `${leftOut} "npm run test:all" adds ${rest} files${cases}: the whole of HTTP, of the command line and of the console, ` +
-    'kills, PostgreSQL, OpenSearch and S3.'
+    `${skipped} "npm run test:all" adds ${rest} files${cases}: all of HTTP, the command line and the console, ` +
+    'killed processes, PostgreSQL, OpenSearch and S3.'
   )
 }
 
@@ -132,7 +133,7 @@ function keepTimes(all: Readonly<Record<string, number>>): void {
   writeFileSync(timesFile, JSON.stringify(all))
 }
 
-/** The last duration. Without one, an estimate by size, longer for files that start servers. */
+/** The sum of the last durations. A file without one is estimated by its size, and higher if it starts servers. */
 function expectedSeconds({ files, store }: TestRun): number {
   const seconds = files.map((file) => {
     const known = times[`${file} on ${store}`]

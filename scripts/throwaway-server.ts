@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { createServer } from 'node:net'
 import { userInfo } from 'node:os'
 
-/** The user for a server that refuses to run as root; null if we are not root. */
+/** Returns a user for a server that refuses to run as root; null if this process is not root. */
 export function unprivileged(): { uid: number; gid: number } | null {
   if (userInfo().uid !== 0) return null
   const id = (flag: string) => Number(execFileSync('id', [flag, 'nobody'], { encoding: 'utf8' }))

@@ -2,8 +2,9 @@ import { spawn } from 'node:child_process'
 import { getOpenSearch, throwawayOpenSearch } from './throwaway-opensearch.ts'
 
 /**
- * `npm run with-opensearch -- COMMAND…` runs it with TEST_OPENSEARCH_URL set to a temporary cluster, of one node or of
- * OPENSEARCH_NODES. `--is-missing` installs the requirements, prints what is missing, and exits with 0 if something is.
+ * `npm run with-opensearch -- COMMAND…` runs a command with TEST_OPENSEARCH_URL set to a temporary cluster of one node,
+ * or of OPENSEARCH_NODES nodes. `--is-missing` installs OpenSearch; if that is not possible, it prints what is missing
+ * and exits with 0.
  */
 const [command, ...args] = process.argv.slice(2)
 if (command === '--is-missing') {

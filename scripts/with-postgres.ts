@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { throwawayPostgres } from './throwaway-postgres.ts'
 
-/** `npm run with-postgres -- COMMAND…` runs it with TEST_DATABASE_URL set to a temporary PostgreSQL server. */
+/** `npm run with-postgres -- COMMAND…` runs a command with TEST_DATABASE_URL set to a temporary PostgreSQL server. */
 const [command, ...args] = process.argv.slice(2)
 if (command === undefined) {
   console.error('usage: npm run with-postgres -- COMMAND…')

@@ -2,8 +2,9 @@ import { spawn } from 'node:child_process'
 import { getS3, throwawayS3 } from './throwaway-s3.ts'
 
 /**
- * `npm run with-s3 -- COMMAND…` runs it with TEST_S3_ENDPOINT set to a temporary S3 server, and its credentials in the
- * usual variables. `--is-missing` installs the requirements, prints what is missing, and exits with 0 if something is.
+ * `npm run with-s3 -- COMMAND…` runs a command with TEST_S3_ENDPOINT set to a temporary S3 server, and its credentials
+ * in the usual variables. `--is-missing` installs the server; if that is not possible, it prints what is missing and
+ * exits with 0.
  */
 const [command, ...args] = process.argv.slice(2)
 if (command === '--is-missing') {

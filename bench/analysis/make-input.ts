@@ -1,6 +1,8 @@
 import type { InputDocument, InputPortion } from '../../src/analysis/algorithm.ts'
 
-/** One in this many chunks repeats an earlier one with one more word, as stories of news agencies do. */
+/**
+ * One in this many chunks repeats an earlier one with one more word, as newspapers repeat the stories of news agencies.
+ */
 const copyEvery = 20
 const wordsOfText = 200
 const subjects = 300
@@ -13,7 +15,7 @@ export interface MadeInput {
   readonly documents: readonly InputDocument[]
 }
 
-/** Makes unit vectors around a few hundred centres, as texts on a few hundred subjects have. The same every time. */
+/** Makes unit vectors around a few hundred centres, like the vectors of texts on as many subjects. Deterministic. */
 function makeVectors(count: number, dimensions: number): Float32Array {
   let state = 12_345
   const next = (): number => {
@@ -44,7 +46,7 @@ const lettersOf = (number: number): string =>
     .toString(26)
     .replace(/./g, (digit) => String.fromCharCode(97 + Number.parseInt(digit, 26)))
 
-/** Makes chunks on a few hundred subjects, which give a quarter of the words. The same every time. */
+/** Makes chunks on a few hundred subjects. A quarter of the words depend on the subject. Deterministic. */
 export function makeInput(count: number, dimensions: number): MadeInput {
   const vectors = makeVectors(count, dimensions)
   let state = 1

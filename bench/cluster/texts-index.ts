@@ -10,8 +10,8 @@ const settings = {
 }
 
 /**
- * Keeps the texts of the same documents in the cluster. Tidemark's index there has none, because its store has them;
- * without Tidemark the cluster would deliver the texts.
+ * Keeps the texts of the same documents in the cluster. Tidemark's index has none, because its store has them. Without
+ * Tidemark, the cluster would return the texts.
  */
 export class TextsIndex {
   readonly #cluster: TimedCluster
@@ -39,9 +39,9 @@ export class TextsIndex {
       method: 'POST',
       path: `/${this.#name}/_mget`,
       body: { ids },
-      harmless: true,
+      idempotent: true,
       timeoutMs: 60_000,
     })
-    if (!docs.every(({ found }) => found)) throw new Error('the cluster lacks texts of results')
+    if (!docs.every(({ found }) => found)) throw new Error('the cluster does not have the texts of all results')
   }
 }

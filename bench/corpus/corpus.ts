@@ -43,7 +43,7 @@ function drawRank(random: Random): number {
   return low
 }
 
-/** Words begin with many different letters, as real ones do, because prefixes matter to highlights. */
+/** Words begin with many different letters, as real words do, because highlights depend on prefixes. */
 const letter = (number: number): string => String.fromCharCode(0x61 + (number % 26))
 const words = Array.from(
   { length: vocabulary },
@@ -72,7 +72,7 @@ export function drawVector(random: Random): Float32Array {
 
 /** Few topics, many tags, and authors of a handful of documents each, so that facets differ in size. */
 const catalog = (random: Random): CatalogColumns => ({
-  authorId: `author ${Math.floor(random() ** 2 * 100_000)}`,
+  externalAuthorId: `author ${Math.floor(random() ** 2 * 100_000)}`,
   topics: Array.from({ length: Math.floor(random() * 4) }, () => `topic ${Math.floor(random() ** 2 * 500)}`),
   tags: Array.from({ length: Math.floor(random() * 4) }, () => `tag ${Math.floor(random() ** 3 * 50_000)}`),
   classifications: [],

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { indexPath } from '../../src/storage/segments/file/index-files.ts'
 
-/** Fills a data folder that has no index yet, in another process, so that its memory is not counted in this one. */
+/** Fills a data folder that has no index yet. Does so in another process, whose memory is not counted in this one. */
 export function fillFolder(folder: string, chunks: number): void {
   if (existsSync(indexPath(folder, 1))) return
   const startedMs = performance.now()

@@ -1,6 +1,6 @@
 /**
- * Writes a data folder with the corpus: node fill.ts FOLDER CHUNKS. Rows and index are as indexing would leave them,
- * but are written directly, so that a million chunks take minutes instead of an hour.
+ * `node fill.ts FOLDER CHUNKS` writes a data folder with the corpus. Rows and index are those that indexing would make,
+ * but they are written directly, so that a million chunks take minutes instead of an hour.
  */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -47,7 +47,7 @@ for (const { id, dimensions, is_default, vectors_for } of profiles) {
   putProfile({ ...row, ...at })
 }
 
-/** Identifies the store that the index belongs to. Without it the second start would rebuild the index. */
+/** The ID of the store, which the index names. Without it the second start would rebuild the index. */
 const instance = newId('aud', Date.now())
 insert('audit')({ audit_id: instance, at: Date.now(), actor: 'bench', action: 'fill', target: 'bench', detail: '{}' })
 

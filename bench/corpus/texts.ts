@@ -2,7 +2,7 @@ import type { PutVersion } from '../../src/indexing/fed-index.ts'
 import type { AnalysedField } from '../../src/text/types.ts'
 
 const fillers = ['and then some', 'of the other', 'to be said', 'in that place']
-/** Words of every text that are in no index. */
+/** Words that occur in every text but are not indexed. */
 export const fillerWords = [...new Set(fillers.join(' ').split(' '))]
 
 export const titleOf = ({ title }: PutVersion): string => title.terms.join(' ')

@@ -1,8 +1,8 @@
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 
 /**
- * The upper bound for the store: rows that are in memory already, inserted with plain prepared statements into a copy
- * of the same database. Transactions have as many documents as the service's, and each is synced to disk.
+ * The upper bound for the store: rows in memory are inserted with plain prepared statements into a copy of the same
+ * database. Transactions have as many documents as those of the server, and each is synced to disk.
  */
 const tables = ['document', 'document_term', 'document_version', 'snapshot', 'fact_set', 'event'] as const
 type Row = Record<string, SQLInputValue>
@@ -56,7 +56,7 @@ function termsOf(row: Row): Row[] {
 
 export interface Figure {
   readonly perSecond: number
-  /** For 1000 documents. On a machine with other work this says more than the clock. */
+  /** For 1000 documents. On a machine with other work this says more than the elapsed time. */
   readonly cpuMs: number
 }
 

@@ -1,15 +1,15 @@
-import { setImmediate as otherWork } from 'node:timers/promises'
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { corpus } from '../corpus/corpus.ts'
 import { progress } from '../support/progress.ts'
 
 /**
  * Finds the documents nearest to each vector by comparing every chunk of the corpus. Yields to the event loop now and
- * then, so that this process sees connections that servers close meanwhile.
+ * then, so that this process notices connections that servers close meanwhile.
  */
 export async function nearestByForce(
   chunks: number,
   vectors: readonly (readonly number[])[],
-  most: number,
+  limit: number,
 ): Promise<Set<string>[]> {
   const queries = vectors.map((vector) => Float32Array.from(vector, (value) => value / Math.hypot(...vector)))
   const nearest = queries.map(() => [] as { readonly documentId: string; readonly cosine: number }[])
@@ -17,7 +17,7 @@ export async function nearestByForce(
   for (const { documentId, chunks: some } of corpus(chunks, true)) {
     if (seen % 10_000 < some.length) {
       progress(`compared ${seen} of ${chunks} chunks one by one`)
-      await otherWork()
+      await yieldToEventLoop()
     }
     seen += some.length
     const unit = some.map(({ vectors: [one] }) => Float32Array.from(one!.vector))
@@ -25,10 +25,10 @@ export async function nearestByForce(
     for (const [i, query] of queries.entries()) {
       const cosine = Math.max(...unit.map((vector) => product(query, vector)))
       const best = nearest[i]!
-      if (best.length === most && cosine <= best.at(-1)!.cosine) continue
+      if (best.length === limit && cosine <= best.at(-1)!.cosine) continue
       const position = best.findIndex((other) => other.cosine < cosine)
       best.splice(position < 0 ? best.length : position, 0, { documentId, cosine })
-      if (best.length > most) best.pop()
+      if (best.length > limit) best.pop()
     }
   }
   progress('')

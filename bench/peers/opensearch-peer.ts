@@ -11,7 +11,7 @@ const pipeline = 'peer-hybrid'
 
 /**
  * The same documents in a typical OpenSearch layout: one document per chunk, collapsed to the best of each document,
- * with word offsets for highlights. Words that Tidemark's index lacks are left out here too.
+ * with word offsets for highlights. Words that are not in Tidemark's index are left out here too.
  */
 const settings = {
   settings: {
@@ -70,7 +70,7 @@ export class OpenSearchPeer {
     return (await this.#client.call('GET', `/${index}/_stats/store`))._all.total.store.size_in_bytes
   }
 
-  /** Whether it was filled before. */
+  /** Returns whether it was filled before. */
   async has(chunks: number): Promise<boolean> {
     const { status, text } = await this.#client.send('GET', `/${index}/_count`)
     return status === 200 && JSON.parse(text).count === chunks

@@ -49,7 +49,7 @@ function readSet(folder: string, name: string): RelevanceSet {
 
 /**
  * Returns the queries of one set of a family against the documents of another: `en to zh` of `xquad-en` and `xquad-zh`,
- * whose documents share an ID if they say the same.
+ * where a document and its translation have the same ID.
  */
 export function directionsTo(set: RelevanceSet, sets: readonly RelevanceSet[]): RelevanceSet[] {
   const [family, language] = set.name.split('-')
@@ -62,12 +62,12 @@ export function directionsTo(set: RelevanceSet, sets: readonly RelevanceSet[]): 
 }
 
 /** Returns a set with at most this many of its queries, spread over it. */
-export function sampled(set: RelevanceSet, most: number): RelevanceSet {
-  const every = Math.max(1, Math.ceil(set.queries.length / Math.max(1, most)))
+export function sampled(set: RelevanceSet, limit: number): RelevanceSet {
+  const every = Math.max(1, Math.ceil(set.queries.length / Math.max(1, limit)))
   return { ...set, queries: set.queries.filter((_, i) => i % every === 0) }
 }
 
-/** IDs are prefixed with their set, so the same paragraph in another language is a miss. */
+/** IDs are prefixed with the name of their set, so the same paragraph in another language is a miss. */
 function pool(name: string, sets: readonly RelevanceSet[]): RelevanceSet {
   return {
     name,

@@ -7,9 +7,9 @@ import type { Callers } from '../support/server-process.ts'
 const rates = { write: 12, keyword: 20, vector: 5, hybrid: 5, browse: 15 } as const
 const documentsPerWrite = 5
 const documentsPerLoad = 500
-const patienceMs = 30_000
+const answerTimeoutMs = 30_000
 /** After this many milliseconds, a document that keyword search does not find counts as lost. */
-const lookedForMs = 120_000
+const searchedForMs = 120_000
 
 export type Kind = keyof typeof rates
 export const kinds = Object.keys(rates) as readonly Kind[]
@@ -19,8 +19,8 @@ export type Answers = Readonly<Record<Kind, number[]>>
 export const noAnswers = (): Answers => ({ write: [], keyword: [], vector: [], hybrid: [], browse: [] })
 
 /**
- * Sends requests at fixed rates, whether earlier ones have been answered or not: a server that falls behind does not
- * get fewer. Every query is sent once, so that each has to be embedded.
+ * Sends requests at fixed rates, whether earlier ones have been answered or not, so that a server that falls behind
+ * does not get fewer. Every query is sent only once, so that each has to be embedded.
  */
 export class MixedLoad {
   /** The IDs of all acknowledged documents. */
@@ -61,7 +61,7 @@ export class MixedLoad {
     const number = this.#nextDocument
     await this.#write(1)
     const storedMs = performance.now()
-    while (performance.now() - storedMs < lookedForMs) {
+    while (performance.now() - storedMs < searchedForMs) {
       const text = await this.#send(
         this.#consumer,
         'POST',
@@ -77,7 +77,7 @@ export class MixedLoad {
   async #askAtRate(kind: Kind, until: number, times: number[]): Promise<void> {
     const everyMs = 1000 / (rates[kind] * this.#share)
     const open = new Set<Promise<void>>()
-    // A random start keeps the kinds from falling on the same moment.
+    // A random start keeps the kinds from being sent at the same moments.
     for (let at = performance.now() + Math.random() * everyMs; at < until; at += everyMs) {
       await delay(Math.max(0, at - performance.now()))
       const sentMs = performance.now()
@@ -110,13 +110,17 @@ export class MixedLoad {
     return true
   }
 
-  /** Returns the text of an answer; null after an error, which is counted. */
+  /** Returns the text of an answer. Counts an error and returns null. */
   async #send(client: Client, method: string, path: string, body?: string): Promise<string | null> {
     const waited = new AbortController()
-    const givenUp = delay(patienceMs, { status: 0, text: 'no answer in time' }, { signal: waited.signal, ref: false })
+    const timedOut = delay(
+      answerTimeoutMs,
+      { status: 0, text: 'no answer in time' },
+      { signal: waited.signal, ref: false },
+    )
     const answer = client.send(method, path, body).catch((error: Error) => ({ status: 0, text: error.message }))
-    const { status, text } = await Promise.race([answer, givenUp])
-    givenUp.catch(() => {})
+    const { status, text } = await Promise.race([answer, timedOut])
+    timedOut.catch(() => {})
     waited.abort()
     if (status >= 200 && status < 300) {
       this.answered++

@@ -1,10 +1,10 @@
 import { fieldPermissions, type Scope } from '../../src/access/scope.ts'
-import { usualCosines } from '../../src/embedding/embedder.ts'
+import { defaultCosines } from '../../src/embedding/embedder.ts'
 import type { SearchIndex } from '../../src/indexing/fed-index.ts'
+import { Degradations } from '../../src/search/degradations.ts'
 import { scoreCandidates } from '../../src/search/fuse/fuse.ts'
 import { searchLimits as limits } from '../../src/search/limits.ts'
 import { noFilters } from '../../src/search/search-index.ts'
-import { Shortfalls } from '../../src/search/shortfall.ts'
 import type { KeywordQuery } from '../../src/text/types.ts'
 import { datasets, drawText, drawVector, type Random } from '../corpus/corpus.ts'
 import { type Client, parsed } from './client.ts'
@@ -27,7 +27,7 @@ const everything: Scope = {
   ],
 }
 
-/** Makes only the index calls of a search in this mode. Returns the documents of a page. */
+/** Makes only the index calls of a search in this mode. Returns the document IDs of a page. */
 export async function bareSearch(
   index: SearchIndex,
   mode: Mode,
@@ -47,7 +47,7 @@ export async function bareSearch(
   const hits = [words, nearest].flatMap((page) => (page?.outcome === 'found' ? page.hits : []))
   const found = [...new Set(hits.map(({ documentId }) => documentId))].slice(0, page)
   if (words?.outcome !== 'found' || nearest?.outcome !== 'found') return found
-  // Asks for the scores that one branch lacks of the other's hits.
+  // Computes, for the hits of one branch, their scores in the other branch.
   const scoring = {
     ...everywhere,
     request: { filters: noFilters, explain: false },
@@ -56,8 +56,8 @@ export async function bareSearch(
     until: Date.now() + everywhere.timeoutMs,
     statistics: words.statistics,
   }
-  const vectors = [{ ...near, cosines: usualCosines, languages: null, isStandIn: false }]
-  await scoreCandidates(scoring, words.hits, nearest.hits, vectors, new Shortfalls())
+  const vectors = [{ ...near, cosines: defaultCosines, languages: null, isStandIn: false }]
+  await scoreCandidates(scoring, words.hits, nearest.hits, vectors, new Degradations())
   return found
 }
 

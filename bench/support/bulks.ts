@@ -1,8 +1,8 @@
 import { type Client, parsed } from './client.ts'
 
-const linesABulk = 500
-/** OpenSearch gets the next request as soon as it is done with one. */
-const underWayMax = 2
+const linesPerBulk = 500
+/** With two, OpenSearch gets the next request as soon as it has finished one. */
+const inFlightMax = 2
 
 /** Sends lines to an index of OpenSearch, many at a time. Throws if a line is refused. */
 export class Bulks {
@@ -10,7 +10,7 @@ export class Bulks {
   readonly #client: Client
   readonly #path: string
   readonly #report: (sent: number) => void
-  readonly #underWay = new Set<Promise<void>>()
+  readonly #inFlight = new Set<Promise<void>>()
   #lines: string[] = []
 
   constructor(client: Client, index: string, report: (sent: number) => void) {
@@ -21,24 +21,24 @@ export class Bulks {
 
   async add(id: string, source: string): Promise<void> {
     this.#lines.push(`{"index":{"_id":${JSON.stringify(id)}}}\n${source}\n`)
-    if (this.#lines.length >= linesABulk) await this.#send()
+    if (this.#lines.length >= linesPerBulk) await this.#send()
   }
 
   async end(): Promise<void> {
     if (this.#lines.length > 0) await this.#send()
-    await Promise.all(this.#underWay)
+    await Promise.all(this.#inFlight)
   }
 
   async #send(): Promise<void> {
     const lines = this.#lines
     this.#lines = []
-    while (this.#underWay.size >= underWayMax) await Promise.race(this.#underWay)
+    while (this.#inFlight.size >= inFlightMax) await Promise.race(this.#inFlight)
     const sending = this.#client.send('POST', this.#path, lines.join('')).then((answer) => {
-      if (parsed(answer).errors) throw new Error('OpenSearch did not take all lines')
+      if (parsed(answer).errors) throw new Error('OpenSearch refused some of the lines')
       this.sent += lines.length
-      this.#underWay.delete(sending)
+      this.#inFlight.delete(sending)
       this.#report(this.sent)
     })
-    this.#underWay.add(sending)
+    this.#inFlight.add(sending)
   }
 }

@@ -5,7 +5,8 @@ import type { Client } from './client.ts'
 import { quantile } from './times.ts'
 
 /**
- * Measures the time from the collector's answer until a search finds the document, idle and beside searching callers.
+ * Measures the time from the answer to the collector until a search finds the document, for each number of concurrent
+ * searching callers.
  */
 export async function freshness(
   client: Client,

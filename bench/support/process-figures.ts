@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** User and system time of a process with all its threads on Linux; NaN elsewhere. */
+/** Returns the user and system time of a process with all its threads on Linux; NaN elsewhere. */
 export function cpuSeconds(pid: number): number {
   try {
-    // Fields 14 and 15, in hundredths of a second. They follow the name, which may contain anything.
+    // Fields 14 and 15, in hundredths of a second. Fields are counted after the name, which may contain spaces.
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ')
     return (Number(fields[11]) + Number(fields[12])) / 100
   } catch {
@@ -17,10 +17,10 @@ export interface MemoryParts {
   readonly modelsMb: number
 }
 
-/** Anonymous memory of a process and its children on Linux; NaN elsewhere. */
+/** Returns the anonymous memory of a process and of its children on Linux; NaN elsewhere. */
 export function memoryPartsOf(pid: number): MemoryParts {
   try {
-    const [serverMb = 0, ...others] = [pid, ...childrenOf(pid)].map(notInFilesMb)
+    const [serverMb = 0, ...others] = [pid, ...childrenOf(pid)].map(anonymousMb)
     return { serverMb, modelsMb: others.reduce((sum, one) => sum + one, 0) }
   } catch {
     return { serverMb: Number.NaN, modelsMb: Number.NaN }
@@ -32,7 +32,7 @@ export function memoryOf(pid: number): string {
   return `memory ${(serverMb + modelsMb).toFixed(0)} MB: server ${serverMb.toFixed(0)}, models ${modelsMb.toFixed(0)}`
 }
 
-function notInFilesMb(pid: number): number {
+function anonymousMb(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
   const kilobytes = (name: string) => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1] ?? 0)
   return (kilobytes('RssAnon') + kilobytes('RssShmem')) / 1024

@@ -8,7 +8,7 @@ const adminToken = 'tma_bench-only-0123456789abcdef'
 /** The same values as in the container image and the systemd unit in `deploy/`. */
 const deployed = { MALLOC_ARENA_MAX: '2', NODE_OPTIONS: '--max-semi-space-size=8' }
 
-/** A process of the product as it is deployed, with the settings of this process and its own. */
+/** Starts a process of Tidemark as it is deployed, with the settings of this process and `env`. */
 export const tidemark = (
   args: readonly string[],
   dataDir: string,

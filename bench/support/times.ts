@@ -24,8 +24,8 @@ export function timed<Question, Answer>(
 }
 
 /**
- * Repeats requests from this many callers for this long, after half that time for warming up: code that has run a few
- * hundred times is several times slower than the same code in a service that has been up for a minute.
+ * Repeats requests from this many callers for this long. One caller warms up for half that time before, because code is
+ * several times slower until V8 has compiled it.
  */
 export async function measure(callers: number, forMs: number, ask: TimedAsk): Promise<Times> {
   for (const warmUntil = performance.now() + forMs / 2; performance.now() < warmUntil; ) await ask()
@@ -67,7 +67,7 @@ export const median = (values: readonly number[]): number =>
 
 export const cellHeads = `${'ms'.padEnd(43)}least     p50     p95     p99  per s`
 export const cells = ({ sorted, perSecond }: Times): string =>
-  // The minimum is the work itself, on a machine with other work.
+  // The minimum shows the time of the work itself, even on a machine with other work.
   [0, 0.5, 0.95, 0.99]
     .map((share) => quantile(sorted, share).toFixed(2).padStart(8))
     .concat(perSecond.toFixed(0).padStart(7))

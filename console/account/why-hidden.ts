@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals'
 import { type ComponentChild, h } from 'preact'
 import { useId } from 'preact/hooks'
 import type { Entitlement } from '../app/account.ts'
-import { ApiError, ask, inWords } from '../app/ask.ts'
+import { ApiError, callApi, inWords } from '../app/call-api.ts'
 import { pathSegment } from '../shared/path-segment.ts'
 
 interface Found {
@@ -24,7 +24,7 @@ export function WhyHidden({ entitlements }: { readonly entitlements: readonly En
     found.value = null
     fault.value = null
     try {
-      found.value = await ask<Found>('GET', `/v1/documents/${pathSegment(typed.value.trim())}`)
+      found.value = await callApi<Found>('GET', `/v1/documents/${pathSegment(typed.value.trim())}`)
     } catch (error) {
       if (error instanceof ApiError && error.status === 404) found.value = 'hidden'
       else fault.value = inWords(error)

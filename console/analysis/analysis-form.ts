@@ -2,10 +2,10 @@ import { type Signal, useSignal } from '@preact/signals'
 import { type ComponentChild, h } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { type Account, account } from '../app/account.ts'
-import { ask, inWords } from '../app/ask.ts'
+import { callApi, inWords } from '../app/call-api.ts'
 import { type FieldFaults, fieldFaults, noFaults } from '../app/field-faults.ts'
 import { go } from '../app/router.ts'
-import { type AnalysisDraft, lackingIn, parametersAtFirst, requestOfDraft } from './analysis-request.ts'
+import { type AnalysisDraft, initialParameters, missingIn, requestOfDraft } from './analysis-request.ts'
 import { type AnalysisType, analysisTypes, type Run, typeWords } from './analysis-types.ts'
 import { FieldFault } from './field-fault.ts'
 import { ParameterFields } from './parameter-fields.ts'
@@ -27,8 +27,8 @@ export function newDraft(known: Account): AnalysisDraft {
     languages: '',
     from: '',
     to: '',
-    parameters: parametersAtFirst(type),
-    again: null,
+    parameters: initialParameters(type),
+    subscription: null,
   }
 }
 
@@ -37,7 +37,7 @@ const profileOf = (known: Account): string | null =>
 
 export const requestBehind = (draft: AnalysisDraft, known: Account) => ({
   method: 'POST',
-  path: draft.again === null ? '/v1/analysis/runs' : '/v1/analysis/subscriptions',
+  path: draft.subscription === null ? '/v1/analysis/runs' : '/v1/analysis/subscriptions',
   body: requestOfDraft(draft, profileOf(known)),
 })
 
@@ -54,7 +54,7 @@ export function AnalysisForm({
   const faults = useSignal<FieldFaults>(noFaults)
   const isBusy = useSignal(false)
   const form = useRef<HTMLFormElement>(null)
-  // The field may be out of sight.
+  // Moves the focus to the first invalid field, which may be out of sight.
   useEffect(() => form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus(), [faults.value])
   if (known === null || draft.value === null) return null
   const now = draft.value
@@ -69,23 +69,23 @@ export function AnalysisForm({
     isBusy.value = true
     try {
       const { method, path, body } = requestBehind(now, known)
-      const made = await ask<Run>(method, path, { body })
-      go(now.again === null ? `/analysis/runs/${made.run_id}` : '/analysis/subscriptions')
+      const made = await callApi<Run>(method, path, { body })
+      go(now.subscription === null ? `/analysis/runs/${made.run_id}` : '/analysis/subscriptions')
     } catch (error) {
       faults.value = fieldFaults(error)
       const isAtItsField = [...faults.value.keys()].every((path) => shownPaths.test(path))
       fault.value = faults.value.size > 0 && isAtItsField ? 'Check the fields marked above.' : inWords(error)
-      // The run may have started, and a second request would start a second run. The list shows it when the server is
-      // back.
+      // The run may have started, and a second request would start a second one. The list shows it once the server
+      // responds again.
       if (error instanceof TypeError) {
-        fault.value += ` Check the list of ${now.again === null ? 'runs' : 'subscriptions'} before you start it again.`
+        fault.value += ` Check the list of ${now.subscription === null ? 'runs' : 'subscriptions'} before you start it again.`
         readRuns()
       }
     } finally {
       isBusy.value = false
     }
   }
-  const lacking = lackingIn(now)
+  const missing = missingIn(now)
   return h(
     'form',
     { ref: form, class: 'card analysis-form', onSubmit: send, 'aria-labelledby': 'new-run' },
@@ -104,7 +104,7 @@ export function AnalysisForm({
         change: (parameters) => change({ parameters }),
       }),
     ),
-    known.policy.analysis?.scheduling ? h(AgainFields, { draft: now, change }) : null,
+    known.policy.analysis?.scheduling ? h(SubscriptionFields, { draft: now, change }) : null,
     h(
       'div',
       { class: 'start' },
@@ -114,17 +114,17 @@ export function AnalysisForm({
         {
           type: 'submit',
           class: 'button main',
-          disabled: isBusy.value || lacking !== null,
-          'aria-describedby': 'start-lacks',
+          disabled: isBusy.value || missing !== null,
+          'aria-describedby': 'start-missing',
         },
-        now.again === null ? 'Start' : 'Subscribe',
+        now.subscription === null ? 'Start' : 'Subscribe',
       ),
-      h('span', { id: 'start-lacks', class: 'note', role: 'status' }, lacking),
+      h('span', { id: 'start-missing', class: 'note', role: 'status' }, missing),
     ),
   )
 }
 
-/** The paths of errors that belong to a field of the form. */
+/** The paths of errors that are shown at a field of the form. */
 const shownPaths = /^(?:parameters\.\w+|input_scope\.(?:source_platforms|languages|published_from|published_to))$/
 
 interface FieldsProps {
@@ -151,7 +151,7 @@ function TypeChoice({
           name: 'analysis-type',
           checked: type === draft.type,
           disabled: isOff,
-          onChange: () => change({ type, parameters: parametersAtFirst(type) }),
+          onChange: () => change({ type, parameters: initialParameters(type) }),
         }),
         h(
           'span',
@@ -238,24 +238,25 @@ const modeWords = {
   hybrid: 'Both',
 } as const
 
-function AgainFields({ draft, change }: FieldsProps): ComponentChild {
-  const { again } = draft
-  const set = (changes: Partial<NonNullable<AnalysisDraft['again']>>): void =>
-    change({ again: { ...again!, ...changes } })
+function SubscriptionFields({ draft, change }: FieldsProps): ComponentChild {
+  const { subscription } = draft
+  const set = (changes: Partial<NonNullable<AnalysisDraft['subscription']>>): void =>
+    change({ subscription: { ...subscription!, ...changes } })
   return h(
     'fieldset',
-    { class: 'again' },
+    { class: 'subscription-fields' },
     h(
       'label',
       { class: 'check' },
       h('input', {
         type: 'checkbox',
-        checked: again !== null,
-        onChange: () => change({ again: again === null ? { name: '', mode: 'on_change', hours: 24 } : null }),
+        checked: subscription !== null,
+        onChange: () =>
+          change({ subscription: subscription === null ? { name: '', mode: 'on_change', hours: 24 } : null }),
       }),
       'Repeat as a subscription',
     ),
-    again === null
+    subscription === null
       ? null
       : h(
           'div',
@@ -263,43 +264,43 @@ function AgainFields({ draft, change }: FieldsProps): ComponentChild {
           h(
             'div',
             { class: 'field wide' },
-            h('label', { for: 'again-name' }, 'Name'),
+            h('label', { for: 'subscription-name' }, 'Name'),
             h('input', {
-              id: 'again-name',
+              id: 'subscription-name',
               required: true,
               maxLength: 200,
-              value: again.name,
+              value: subscription.name,
               onInput: (event: Event) => set({ name: (event.currentTarget as HTMLInputElement).value }),
             }),
           ),
           h(
             'div',
             { class: 'field' },
-            h('label', { for: 'again-mode' }, 'Starts'),
+            h('label', { for: 'subscription-mode' }, 'Starts'),
             h(
               'select',
               {
-                id: 'again-mode',
-                value: again.mode,
+                id: 'subscription-mode',
+                value: subscription.mode,
                 onChange: (event: Event) =>
                   set({ mode: (event.currentTarget as HTMLSelectElement).value as keyof typeof modeWords }),
               },
               Object.entries(modeWords).map(([mode, words]) => h('option', { key: mode, value: mode }, words)),
             ),
           ),
-          again.mode === 'on_change'
+          subscription.mode === 'on_change'
             ? null
             : h(
                 'div',
                 { class: 'field' },
-                h('label', { for: 'again-hours' }, 'Interval (hours)'),
+                h('label', { for: 'subscription-hours' }, 'Interval (hours)'),
                 h('input', {
-                  id: 'again-hours',
+                  id: 'subscription-hours',
                   type: 'number',
                   min: 1,
                   max: 8_784,
                   required: true,
-                  value: again.hours,
+                  value: subscription.hours,
                   onInput: (event: Event) => set({ hours: Number((event.currentTarget as HTMLInputElement).value) }),
                 }),
               ),

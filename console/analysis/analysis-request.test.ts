@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type AnalysisDraft, lackingIn, parametersAtFirst, requestOfDraft } from './analysis-request.ts'
+import { type AnalysisDraft, initialParameters, missingIn, requestOfDraft } from './analysis-request.ts'
 import { analysisTypes } from './analysis-types.ts'
 
 const draft: AnalysisDraft = {
@@ -11,7 +11,7 @@ const draft: AnalysisDraft = {
   from: '',
   to: '',
   parameters: {},
-  again: null,
+  subscription: null,
 }
 
 test('empty fields are left out of the request', () => {
@@ -37,9 +37,9 @@ test('lists are split, and the last day is included, also at the end of a year',
 })
 
 test('counts need no vectors; a subscription has a name and a schedule', () => {
-  const again = { name: 'By day', mode: 'scheduled', hours: 1.5 } as const
+  const subscription = { name: 'By day', mode: 'scheduled', hours: 1.5 } as const
   assert.deepEqual(
-    requestOfDraft({ ...draft, type: 'feature_rollup', parameters: { by: ['platform'] }, again }, 'bge'),
+    requestOfDraft({ ...draft, type: 'feature_rollup', parameters: { by: ['platform'] }, subscription }, 'bge'),
     {
       name: 'By day',
       analysis_type: 'feature_rollup',
@@ -49,13 +49,13 @@ test('counts need no vectors; a subscription has a name and a schedule', () => {
       interval_seconds: 5_400,
     },
   )
-  const onChange = requestOfDraft({ ...draft, again: { ...again, mode: 'on_change' } }, 'bge')
+  const onChange = requestOfDraft({ ...draft, subscription: { ...subscription, mode: 'on_change' } }, 'bge')
   assert.equal('interval_seconds' in onChange, false)
 })
 
 test('an untouched form can be sent for every type; a missing value is named', () => {
   for (const type of analysisTypes)
-    assert.equal(lackingIn({ ...draft, type, parameters: parametersAtFirst(type) }), null)
-  assert.match(lackingIn({ ...draft, type: 'feature_rollup' })!, /to count by/)
-  assert.match(lackingIn({ ...draft, datasets: [] })!, /dataset/)
+    assert.equal(missingIn({ ...draft, type, parameters: initialParameters(type) }), null)
+  assert.match(missingIn({ ...draft, type: 'feature_rollup' })!, /to count by/)
+  assert.match(missingIn({ ...draft, datasets: [] })!, /dataset/)
 })

@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals'
 import { type ComponentChild, h } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { account, readAccount } from '../app/account.ts'
-import { ask, inWords } from '../app/ask.ts'
+import { callApi, inWords } from '../app/call-api.ts'
 import { AsCode } from '../shared/as-code.ts'
 import { AnalysisForm, newDraft, requestBehind } from './analysis-form.ts'
 import type { AnalysisDraft } from './analysis-request.ts'
@@ -26,15 +26,15 @@ export function AnalysisView(): ComponentChild {
   const round = useSignal(0)
 
   useEffect(() => {
-    const left = new AbortController()
+    const controller = new AbortController()
     let timer: ReturnType<typeof setTimeout> | undefined
     const showError = (error: unknown): void => {
-      if (!left.signal.aborted) fault.value = inWords(error)
+      if (!controller.signal.aborted) fault.value = inWords(error)
     }
     const read = async (): Promise<void> => {
-      const page = await ask<RunPage>('GET', '/v1/analysis/runs', { signal: left.signal })
-      left.signal.throwIfAborted()
-      // Keeps older pages: their runs have ended and do not change.
+      const page = await callApi<RunPage>('GET', '/v1/analysis/runs', { signal: controller.signal })
+      controller.signal.throwIfAborted()
+      // Older pages are kept as they were read; only the newest is polled.
       const newest = new Set(page.runs.map(({ run_id: id }) => id))
       if (runs.value === null) cursor.value = page.next_cursor
       runs.value = [...page.runs, ...(runs.value ?? []).filter(({ run_id: id }) => !newest.has(id))]
@@ -46,14 +46,14 @@ export function AnalysisView(): ComponentChild {
     }
     Promise.all([prepare(), read()]).catch(showError)
     return () => {
-      left.abort()
+      controller.abort()
       clearTimeout(timer)
     }
   }, [round.value])
 
   const readMore = async (): Promise<void> => {
     try {
-      const page = await ask<RunPage>('GET', '/v1/analysis/runs', { query: { cursor: cursor.value } })
+      const page = await callApi<RunPage>('GET', '/v1/analysis/runs', { query: { cursor: cursor.value } })
       runs.value = [...(runs.value ?? []), ...page.runs]
       cursor.value = page.next_cursor
     } catch (error) {

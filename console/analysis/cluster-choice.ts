@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals'
 import { type ComponentChild, h } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { account } from '../app/account.ts'
-import { ask, inWords } from '../app/ask.ts'
+import { callApi, inWords } from '../app/call-api.ts'
 import { typesOf } from './analysis-form.ts'
 import type { Artifact, Run } from './analysis-types.ts'
 import { followRun } from './follow-run.ts'
@@ -20,36 +20,36 @@ interface Props {
   readonly choose: (clusters: Clusters) => void
 }
 
-/** Offers a topic run over the same texts, or a button that starts one. */
+/** Loads the topics of an earlier run over the same scope, or offers to compute them. */
 export function ClusterChoice({ run, chosen, choose }: Props): ComponentChild {
   const state = useSignal<'looking' | 'none' | 'computing'>('looking')
   const fault = useSignal<string | null>(null)
-  const left = useRef(new AbortController())
+  const controller = useRef(new AbortController())
   const attempt = (work: () => Promise<void>): void => {
     work().catch((error) => {
-      if (!left.current.signal.aborted) fault.value = inWords(error)
+      if (!controller.current.signal.aborted) fault.value = inWords(error)
     })
   }
   useEffect(() => {
-    left.current = new AbortController()
+    controller.current = new AbortController()
     if (chosen === null) {
       attempt(async () => {
-        const { signal } = left.current
+        const { signal } = controller.current
         const query = { status: 'succeeded', limit: 200 }
-        const { runs } = await ask<{ runs: readonly Run[] }>('GET', '/v1/analysis/runs', { query, signal })
-        const found = runs.find((one) => one.analysis_type === 'clustering' && keyOf(one) === keyOf(run))
+        const { runs } = await callApi<{ runs: readonly Run[] }>('GET', '/v1/analysis/runs', { query, signal })
+        const found = runs.find((one) => one.analysis_type === 'clustering' && inputKeyOf(one) === inputKeyOf(run))
         if (found === undefined) state.value = 'none'
         else choose(await readClusters(found, signal))
       })
     }
-    return () => left.current.abort()
+    return () => controller.current.abort()
   }, [])
   const start = (): void =>
     attempt(async () => {
-      const { signal } = left.current
+      const { signal } = controller.current
       fault.value = null
       state.value = 'computing'
-      const started = await ask<Run>('POST', '/v1/analysis/runs', {
+      const started = await callApi<Run>('POST', '/v1/analysis/runs', {
         body: {
           analysis_type: 'clustering',
           embedding_profile_id: run.embedding_profile_id,
@@ -67,7 +67,7 @@ export function ClusterChoice({ run, chosen, choose }: Props): ComponentChild {
   if (fault.value !== null) return h('p', { class: 'notice bad', role: 'alert' }, fault.value)
   if (chosen !== null) return null
   if (state.value !== 'none') {
-    const words = state.value === 'looking' ? 'Looking for topics of these texts …' : 'Finding topics …'
+    const words = state.value === 'looking' ? 'Checking earlier runs …' : 'Computing topics …'
     return h('p', { class: 'notice', role: 'status' }, words)
   }
   return typesOf(account.value).includes('clustering')
@@ -84,12 +84,12 @@ export function ClusterChoice({ run, chosen, choose }: Props): ComponentChild {
       )
 }
 
-/** Two runs have the same texts if they have the same scope and profile. */
-const keyOf = ({ input_scope: scope, embedding_profile_id: profile }: Run): string =>
+/** Runs with the same key have the same scope and profile, and so mostly the same texts. Their cutoffs may differ. */
+const inputKeyOf = ({ input_scope: scope, embedding_profile_id: profile }: Run): string =>
   JSON.stringify([profile, Object.entries(scope).sort(([a], [b]) => (a < b ? -1 : 1))])
 
 async function readClusters(run: Run, signal: AbortSignal): Promise<Clusters> {
-  const { artifacts } = await ask<{ artifacts: readonly Artifact[] }>(
+  const { artifacts } = await callApi<{ artifacts: readonly Artifact[] }>(
     'GET',
     `/v1/analysis/runs/${run.run_id}/artifacts`,
     { signal },

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { type ComponentChild, h } from 'preact'
 import { useEffect } from 'preact/hooks'
-import { inWords } from '../app/ask.ts'
+import { inWords } from '../app/call-api.ts'
 import { artifactPath, readRows } from './read-table.ts'
 import type { ResultProps } from './result-props.ts'
 import { counted } from './run-words.ts'
@@ -15,17 +15,17 @@ export function CountTable({ run, artifact }: ResultProps): ComponentChild {
   const shown = useSignal(shownFirst)
   const fault = useSignal<string | null>(null)
   useEffect(() => {
-    const left = new AbortController()
-    readRows<Row>(artifactPath(run.run_id, artifact), left.signal).then(
+    const controller = new AbortController()
+    readRows<Row>(artifactPath(run.run_id, artifact), controller.signal).then(
       (found) => {
         // If neither row has a day, the difference is NaN, which is falsy.
         rows.value = found.toSorted((a, b) => dayOf(a) - dayOf(b) || Number(b.documents) - Number(a.documents))
       },
       (error) => {
-        if (!left.signal.aborted) fault.value = inWords(error)
+        if (!controller.signal.aborted) fault.value = inWords(error)
       },
     )
-    return () => left.abort()
+    return () => controller.abort()
   }, [artifact.artifact_id])
   if (fault.value !== null) return h('p', { class: 'notice bad', role: 'alert' }, fault.value)
   if (rows.value === null) return h('p', { class: 'note', role: 'status' }, 'Loading counts …')
@@ -80,7 +80,7 @@ export function CountTable({ run, artifact }: ResultProps): ComponentChild {
   ]
 }
 
-/** The first day of the period that a row counts; infinity, which sorts last, if it has none. */
+/** Returns the first day of the period that a row counts. A row without a period sorts last. */
 const dayOf = ({ bucket }: Row): number => (bucket instanceof Date ? Number(bucket) : Number.POSITIVE_INFINITY)
 
 const isNumber = (value: unknown): boolean => typeof value === 'number' || typeof value === 'bigint'

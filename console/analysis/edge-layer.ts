@@ -1,12 +1,12 @@
 import type Sigma from 'sigma'
 
-/** One in this many edges is drawn stronger. They are the first, because edges are sorted by strength. */
+/** One edge in this many is drawn more strongly: the first ones, because edges are sorted by strength. */
 const strongShare = 6
-const smoothMax = 20_000
+const antialiasedMax = 20_000
 
 /**
- * Draws the edges of a graph below sigma's nodes, all in one call. Sigma's own edges would each be an object, and would
- * be uploaded again whenever a node moves. Here only node positions are uploaded; an edge is a pair of node numbers
+ * Draws all edges of a graph below sigma's nodes, in one WebGL call. Sigma itself would make an object of each edge and
+ * upload them all again whenever a node moves. Here only node positions are uploaded; an edge is a pair of node numbers
  * that never changes.
  */
 export class EdgeLayer {
@@ -21,8 +21,8 @@ export class EdgeLayer {
 
   constructor(sigma: Sigma, edges: Uint32Array<ArrayBuffer>, nodes: number) {
     this.#sigma = sigma
-    // With many edges each is so faint that its border is not seen, and smooth ones cost four times as much.
-    const antialias = edges.length / 2 < smoothMax
+    // Antialiasing is expensive, and many edges are each drawn too faintly for it to show.
+    const antialias = edges.length / 2 < antialiasedMax
     const context = sigma.createWebGLContext('all-edges', { beforeLayer: 'edges', antialias } as never)
     const gl = context as unknown as WebGL2RenderingContext
     this.#gl = gl
@@ -73,7 +73,7 @@ export class EdgeLayer {
   draw(): void {
     const gl = this.#gl
     gl.clear(gl.COLOR_BUFFER_BIT)
-    // Sigma only moves and scales, so the corners of the unit square define the whole transformation.
+    // Sigma's transformation is affine, so three corners of the unit square define it.
     const { width, height } = this.#sigma.getDimensions()
     const clip = (x: number, y: number): [number, number] => {
       const at = this.#sigma.graphToViewport({ x, y })
@@ -86,7 +86,7 @@ export class EdgeLayer {
     gl.useProgram(this.#program)
     gl.uniformMatrix3fv(gl.getUniformLocation(this.#program, 'matrix'), false, matrix)
     const strength = gl.getUniformLocation(this.#program, 'strength')
-    // Many edges overlap, and must not hide what is below them.
+    // The more edges overlap, the fainter each one is, so that they do not hide what is below them.
     const faint = Math.min(0.4, Math.max(0.03, 8 / Math.sqrt(this.#all.count + 1))) / (this.#chosen.count > 0 ? 3 : 1)
     const { buffer, count } = this.#all
     const strong = 2 * Math.ceil(count / 2 / strongShare)

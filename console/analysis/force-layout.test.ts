@@ -33,6 +33,6 @@ test('connected nodes end up close together, and no two at the same position', (
   assert.ok(Math.min(...within, ...between) > 0)
 })
 
-test('the same graph always gets the same picture', () => {
+test('the same graph always gets the same layout', () => {
   assert.deepEqual(finalPositions(), finalPositions())
 })

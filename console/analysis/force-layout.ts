@@ -3,9 +3,12 @@ import type { Graph } from './graph-of-edges.ts'
 
 /** The library's array has this many numbers per node and per edge. */
 const [numbersPerNode, numbersPerEdge] = [10, 3]
-const [massAt, easeAt, sizeAt] = [6, 7, 8]
+const [massAt, convergenceAt, sizeAt] = [6, 7, 8]
 
-/** Returns the first position of a node: on a spiral, evenly spaced. No two are equal, and nothing is random. */
+/**
+ * Returns the initial position of a node, on a spiral that advances by the golden angle. Positions are evenly spaced,
+ * and nothing is random.
+ */
 function startOf(node: number): readonly [x: number, y: number] {
   const [angle, radius] = [node * 2.399963, 10 * Math.sqrt(node + 1)]
   return [radius * Math.cos(angle), radius * Math.sin(angle)]
@@ -13,7 +16,7 @@ function startOf(node: number): readonly [x: number, y: number] {
 
 /**
  * Lays out a graph with ForceAtlas2 (Jacomy et al., 2014): edges attract, and all nodes repel each other. The same
- * graph always gets the same picture. Each call of a step moves the nodes; the caller owns the returned array.
+ * graph always gets the same layout. Each `step` moves the nodes. The caller owns the array that `positions` returns.
  */
 export class ForceLayout {
   readonly #nodes: Float32Array
@@ -27,7 +30,7 @@ export class ForceLayout {
     this.#edges = new Float32Array(strengths.length * numbersPerEdge)
     for (let i = 0; i < this.#count; i += 1) {
       this.#nodes.set(startOf(i), i * numbersPerNode)
-      for (const one of [massAt, easeAt, sizeAt]) this.#nodes[i * numbersPerNode + one] = 1
+      for (const one of [massAt, convergenceAt, sizeAt]) this.#nodes[i * numbersPerNode + one] = 1
     }
     for (let i = 0; i < strengths.length; i += 1) {
       const [a, b] = [edges[2 * i]! * numbersPerNode, edges[2 * i + 1]! * numbersPerNode]

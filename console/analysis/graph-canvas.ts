@@ -20,7 +20,7 @@ interface Shown {
 }
 
 /**
- * Draws the graph. Sigma draws nodes and labels and finds the node under the pointer; edges have a layer of their own.
+ * Draws the graph. Sigma draws nodes and labels and finds the node under the pointer; an `EdgeLayer` draws the edges.
  */
 export class GraphCanvas {
   readonly #graph: Graph
@@ -29,9 +29,9 @@ export class GraphCanvas {
   readonly #sigma: Sigma<NodeLook>
   readonly #edges: EdgeLayer
   readonly #worker: Worker
-  readonly #isCalm = matchMedia('(prefers-reduced-motion: reduce)').matches
+  readonly #reducesMotion = matchMedia('(prefers-reduced-motion: reduce)').matches
   #chosen: number | null = null
-  /** The colour around the letters of a label: the background. */
+  /** The outline of labels, in the background colour. */
   #halo = '#ffffff'
 
   constructor(container: HTMLElement, graph: Graph, events: GraphEvents) {
@@ -55,7 +55,7 @@ export class GraphCanvas {
       maxCameraRatio: 4,
       stagePadding: 36,
       enableCameraRotation: false,
-      // While the page is printed or hidden it may have no width for a moment.
+      // The container may have no width for a moment, while the page is printed or hidden.
       allowInvalidContainer: true,
       zIndex: true,
       defaultDrawNodeLabel: (...drawn) => drawName(this.#halo, ...drawn),
@@ -100,7 +100,10 @@ export class GraphCanvas {
       next = data
     })
     const { subjectIds, edges, strengths } = this.#graph
-    worker.postMessage({ graph: { subjectIds, edges, strengths }, isShown: !this.#isCalm } satisfies LayoutRequest)
+    worker.postMessage({
+      graph: { subjectIds, edges, strengths },
+      isShown: !this.#reducesMotion,
+    } satisfies LayoutRequest)
     return worker
   }
 
@@ -147,7 +150,7 @@ export class GraphCanvas {
     this.#moveTo({ ratio: this.#sigma.getCamera().ratio * by })
   }
 
-  whole(): void {
+  showAll(): void {
     this.#moveTo({ x: 0.5, y: 0.5, ratio: 1 })
   }
 
@@ -163,7 +166,7 @@ export class GraphCanvas {
 
   #moveTo(state: { x?: number; y?: number; ratio?: number }): void {
     const camera = this.#sigma.getCamera()
-    if (this.#isCalm) camera.setState(state)
+    if (this.#reducesMotion) camera.setState(state)
     else camera.animate(state, { duration: 350 })
   }
 

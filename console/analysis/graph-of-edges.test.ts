@@ -11,7 +11,7 @@ const edge = (source: string, target: string, rank: number, similarity: number):
   similarity,
 })
 
-test('a pair is one edge whichever named the other, and stronger if both did', () => {
+test('a pair of neighbours is one edge, and a stronger one if it is listed in both directions', () => {
   const graph = graphOfEdges([
     edge('a', 'c', 2, 0.5),
     edge('a', 'b', 1, 0.9),

@@ -1,4 +1,7 @@
-/** The graph of an edge file. Nodes are numbered; each pair is one edge, whichever of the two named the other. */
+/**
+ * The graph of an edge file. Nodes are numbered. A pair of neighbours is one edge, even if it is listed in both
+ * directions.
+ */
 export interface Graph {
   readonly subjectIds: readonly string[]
   readonly documentIds: readonly string[]
@@ -6,7 +9,7 @@ export interface Graph {
   readonly edges: Uint32Array<ArrayBuffer>
   /** The cosine similarity of each edge. */
   readonly similarities: Float32Array<ArrayBuffer>
-  /** The strength of each edge: highest for the nearest neighbour, and higher if each is a neighbour of the other. */
+  /** The strength of each edge: 1 / rank², added up over the directions in which it is listed. */
   readonly strengths: Float32Array<ArrayBuffer>
 }
 

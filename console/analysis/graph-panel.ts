@@ -7,7 +7,7 @@ import { type AnalysedDocument, documentAddress, titleOf } from './read-document
 import { counted } from './run-words.ts'
 import { tellApart } from './tell-apart.ts'
 
-/** The number of listed texts. A search narrows longer lists. */
+/** At most this many texts are listed. A search finds the others. */
 const listedMax = 60
 const neighboursMax = 30
 
@@ -117,7 +117,7 @@ interface ChosenProps {
 
 function Chosen({ document, id, choose }: ChosenProps): ComponentChild {
   const heading = useRef<HTMLHeadingElement>(null)
-  // On a phone it is below the graph that was clicked.
+  // On a phone, the selected text is below the graph.
   useEffect(() => heading.current?.scrollIntoView({ block: 'nearest' }), [id])
   const facts = [document?.dataset_id, ...factsOf(document)].filter(Boolean)
   const body = document?.content?.body ?? ''

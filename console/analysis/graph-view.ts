@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { type ComponentChild, h } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
-import { inWords } from '../app/ask.ts'
+import { inWords } from '../app/call-api.ts'
 import { go } from '../app/router.ts'
 import { theme } from '../app/theme.ts'
 import type { Run } from './analysis-types.ts'
@@ -26,25 +26,25 @@ const colouringWords: Readonly<Record<Colouring, string>> = {
 /** Both layers need WebGL 2, and even loading sigma fails without it. */
 const canDraw = (): boolean => document.createElement('canvas').getContext('webgl2') !== null
 
-/** Draws the graph of a run, with a list beside it that gives the same information to those who cannot see it. */
+/** Draws the graph of a run. A list beside it gives the same information to readers who cannot see the graph. */
 export function GraphView({ run, artifact }: ResultProps): ComponentChild {
   const graph = useSignal<Graph | null>(null)
   const documents = useSignal<ReadonlyMap<string, AnalysedDocument>>(new Map())
   const fault = useSignal<string | null>(null)
   useEffect(() => {
-    const left = new AbortController()
+    const controller = new AbortController()
     const read = async (): Promise<void> => {
-      const found = await readGraph(artifactPath(run.run_id, artifact), left.signal)
-      left.signal.throwIfAborted()
+      const found = await readGraph(artifactPath(run.run_id, artifact), controller.signal)
+      controller.signal.throwIfAborted()
       graph.value = found
-      await readDocuments(found.documentIds, left.signal, (some) => {
+      await readDocuments(found.documentIds, controller.signal, (some) => {
         documents.value = new Map([...documents.value, ...some.map((one) => [one.id, one] as const)])
       })
     }
     read().catch((error) => {
-      if (!left.signal.aborted) fault.value = inWords(error)
+      if (!controller.signal.aborted) fault.value = inWords(error)
     })
-    return () => left.abort()
+    return () => controller.abort()
   }, [run.run_id])
 
   if (fault.value !== null) return h('p', { class: 'notice bad', role: 'alert' }, fault.value)
@@ -126,7 +126,7 @@ function Drawn({ run, graph, documents }: DrawnProps): ComponentChild {
     }
   }, [graph])
 
-  // Colours change with the loaded documents and topics, with the selection, and with the theme.
+  // Colours depend on the loaded documents and topics, on the legend's selection, and on the theme.
   const shown = legend.entries.map(({ value }) => value)
   useEffect(() => {
     const isOf = (node: number): boolean =>
@@ -175,7 +175,7 @@ function Drawn({ run, graph, documents }: DrawnProps): ComponentChild {
               { class: 'graph-zoom', role: 'group', 'aria-label': 'Zoom' },
               zoomButton('−', 'Zoom out', () => canvas.current?.zoom(1.5)),
               zoomButton('+', 'Zoom in', () => canvas.current?.zoom(1 / 1.5)),
-              zoomButton('All', 'Show all', () => canvas.current?.whole()),
+              zoomButton('All', 'Show all', () => canvas.current?.showAll()),
             )
           : null,
       ),
@@ -205,7 +205,7 @@ function Drawn({ run, graph, documents }: DrawnProps): ComponentChild {
                   {
                     class: 'graph-tip',
                     dir: 'auto',
-                    style: { left: `${pointed.value.x}px`, top: `${pointed.value.y}px` },
+                    style: { controller: `${pointed.value.x}px`, top: `${pointed.value.y}px` },
                   },
                   titleOf(documentAt(pointed.value.node)),
                 ),

@@ -12,9 +12,9 @@ export interface LayoutState {
   readonly isLast: boolean
 }
 
-/** After this many steps little moves. A large graph stops at the time limit, in milliseconds. */
-const [stepsMax, untilMs] = [300, 12_000]
-/** Updates more often than this are not visible. */
+/** The layout hardly changes after this many steps. Large graphs stop earlier, at the time limit. */
+const [stepsMax, timeLimitMs] = [300, 12_000]
+/** More frequent updates would not be visible. */
 const reportEveryMs = 30
 
 self.addEventListener('message', ({ data: { graph, isShown } }: MessageEvent<LayoutRequest>) => {
@@ -28,7 +28,7 @@ self.addEventListener('message', ({ data: { graph, isShown } }: MessageEvent<Lay
   for (let step = 0; step < stepsMax; step += 1) {
     layout.step()
     const now = performance.now()
-    if (now - started > untilMs) break
+    if (now - started > timeLimitMs) break
     if (!isShown || now - reportedAt < reportEveryMs) continue
     reportedAt = now
     report(false)

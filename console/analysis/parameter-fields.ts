@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { type ComponentChild, h } from 'preact'
 import { useEffect } from 'preact/hooks'
-import { ask, inWords } from '../app/ask.ts'
+import { callApi, inWords } from '../app/call-api.ts'
 import type { FieldFaults } from '../app/field-faults.ts'
 import { type Description, type PlainSchema, plain } from '../reference/openapi-model.ts'
 import type { AnalysisType } from './analysis-types.ts'
@@ -18,16 +18,16 @@ interface Props {
 
 let reading: Promise<Description> | null = null
 
-/** Reads the API description once, when a form is first opened: it is large and the same for everybody. */
+/** Reads the API description once, when a form is first opened, because it is large. */
 function readDescription(): Promise<Description> {
-  reading ??= ask<Description>('GET', '/openapi.json')
+  reading ??= callApi<Description>('GET', '/openapi.json')
   reading.catch(() => {
     reading = null
   })
   return reading
 }
 
-/** The schema of the parameters of `knn_graph` is KnnGraphParameters, and so on. */
+/** Returns, for `knn_graph`, the name KnnGraphParameters. */
 const schemaName = (type: AnalysisType): string =>
   `${type.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase())}Parameters`
 

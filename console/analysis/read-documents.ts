@@ -1,4 +1,4 @@
-import { ask } from '../app/ask.ts'
+import { callApi } from '../app/call-api.ts'
 import { nameOf } from '../shared/document-name.ts'
 
 /** The fields of a document that are shown beside a result. */
@@ -13,18 +13,18 @@ export interface AnalysedDocument {
   readonly content: { readonly title: string | null; readonly body: string | null } | null
 }
 
-const atOnce = 200
+const batchSize = 200
 
-/** Reads documents and reports each batch. Documents that may no longer be read are left out. */
+/** Reads documents in batches and reports each batch. Documents that may no longer be read are left out. */
 export async function readDocuments(
   ids: Iterable<string>,
   signal: AbortSignal,
   report: (documents: readonly AnalysedDocument[]) => void,
 ): Promise<void> {
   const unique = [...new Set(ids)]
-  for (let start = 0; start < unique.length; start += atOnce) {
-    const { documents } = await ask<{ documents: AnalysedDocument[] }>('POST', '/v1/documents/batch-get', {
-      body: { document_ids: unique.slice(start, start + atOnce) },
+  for (let start = 0; start < unique.length; start += batchSize) {
+    const { documents } = await callApi<{ documents: AnalysedDocument[] }>('POST', '/v1/documents/batch-get', {
+      body: { document_ids: unique.slice(start, start + batchSize) },
       signal,
       repeatable: true,
     })

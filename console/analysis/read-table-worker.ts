@@ -2,7 +2,7 @@ import { decompress } from 'fzstd'
 import { parquetReadObjects } from 'hyparquet'
 import { type EdgeRow, edgeColumns, graphOfEdges } from './graph-of-edges.ts'
 
-/** Reads a Parquet file and answers with all its rows or, for edges, with their graph. */
+/** Reads a Parquet file. Replies with all its rows or, for edges, with their graph. */
 self.addEventListener('message', async ({ data }: MessageEvent<{ bytes: ArrayBuffer; as: 'rows' | 'graph' }>) => {
   const { bytes: file, as } = data
   const compressors = {

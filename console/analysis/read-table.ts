@@ -1,4 +1,4 @@
-import { askFile } from '../app/ask.ts'
+import { downloadFile } from '../app/call-api.ts'
 import { pathSegment } from '../shared/path-segment.ts'
 import type { Artifact } from './analysis-types.ts'
 import type { Graph } from './graph-of-edges.ts'
@@ -12,7 +12,7 @@ export const readRows = <Row>(path: string, signal: AbortSignal): Promise<readon
 export const readGraph = (path: string, signal: AbortSignal): Promise<Graph> => read(path, 'graph', signal)
 
 async function read<Result>(path: string, as: 'rows' | 'graph', signal: AbortSignal): Promise<Result> {
-  const bytes = await askFile(path, { signal })
+  const bytes = await downloadFile(path, { signal })
   const worker = new Worker(new URL('./read-table-worker.ts', import.meta.url), { type: 'module' })
   try {
     return await new Promise((resolve, reject) => {

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { type ComponentChild, type ComponentType, h } from 'preact'
 import { useEffect } from 'preact/hooks'
-import { ask, askFile, inWords } from '../app/ask.ts'
+import { callApi, downloadFile, inWords } from '../app/call-api.ts'
 import type { ViewProps } from '../app/view-props.ts'
 import { AsCode } from '../shared/as-code.ts'
 import { pathSegment } from '../shared/path-segment.ts'
@@ -19,28 +19,28 @@ export function RunView({ params }: ViewProps): ComponentChild {
   const artifacts = useSignal<readonly Artifact[]>([])
   const fault = useSignal<string | null>(null)
   useEffect(() => {
-    const left = new AbortController()
+    const controller = new AbortController()
     const follow = async (): Promise<void> => {
-      const ended = await followRun(id, left.signal, (now) => {
+      const ended = await followRun(id, controller.signal, (now) => {
         run.value = now
       })
       if (ended.status !== 'succeeded') return
       const path = `/v1/analysis/runs/${pathSegment(id)}/artifacts`
-      const listed = await ask<{ artifacts: readonly Artifact[] }>('GET', path, { signal: left.signal })
+      const listed = await callApi<{ artifacts: readonly Artifact[] }>('GET', path, { signal: controller.signal })
       artifacts.value = listed.artifacts
     }
     run.value = null
     artifacts.value = []
     fault.value = null
     follow().catch((error) => {
-      if (!left.signal.aborted) fault.value = inWords(error)
+      if (!controller.signal.aborted) fault.value = inWords(error)
     })
-    return () => left.abort()
+    return () => controller.abort()
   }, [id])
 
   const cancel = async (): Promise<void> => {
     try {
-      run.value = await ask<Run>('POST', `/v1/analysis/runs/${pathSegment(id)}/cancel`, { repeatable: true })
+      run.value = await callApi<Run>('POST', `/v1/analysis/runs/${pathSegment(id)}/cancel`, { repeatable: true })
     } catch (error) {
       fault.value = inWords(error)
     }
@@ -126,8 +126,8 @@ function Files({ run, artifacts }: { readonly run: Run; readonly artifacts: read
   const fault = useSignal<string | null>(null)
   const download = async (artifact: Artifact): Promise<void> => {
     try {
-      const bytes = await askFile(artifactPath(run.run_id, artifact))
-      // A plain link cannot send the key, which goes in a header.
+      const bytes = await downloadFile(artifactPath(run.run_id, artifact))
+      // A plain link cannot send the key, which belongs in a header.
       const address = URL.createObjectURL(new Blob([bytes], { type: 'application/vnd.apache.parquet' }))
       const link = document.createElement('a')
       link.href = address
@@ -170,22 +170,20 @@ function Files({ run, artifacts }: { readonly run: Run; readonly artifacts: read
   )
 }
 
-/**
- * For each type, the file that has the result, and the component that shows it. The component is loaded when it is
- * first needed.
- */
-const shows: Readonly<Record<AnalysisType, readonly [file: string, load: () => Promise<ComponentType<ResultProps>>]>> =
-  {
-    knn_graph: ['edges', async () => (await import('./graph-view.ts')).GraphView],
-    clustering: ['clusters', async () => (await import('./topic-list.ts')).TopicList],
-    deduplication: ['groups', async () => (await import('./copy-list.ts')).CopyList],
-    feature_rollup: ['rollup', async () => (await import('./count-table.ts')).CountTable],
-  }
+/** For each type, the file that has the result, and the component that shows it. Components are loaded on first use. */
+const resultViews: Readonly<
+  Record<AnalysisType, readonly [file: string, load: () => Promise<ComponentType<ResultProps>>]>
+> = {
+  knn_graph: ['edges', async () => (await import('./graph-view.ts')).GraphView],
+  clustering: ['clusters', async () => (await import('./topic-list.ts')).TopicList],
+  deduplication: ['groups', async () => (await import('./copy-list.ts')).CopyList],
+  feature_rollup: ['rollup', async () => (await import('./count-table.ts')).CountTable],
+}
 
 function Result({ run, artifacts }: { readonly run: Run; readonly artifacts: readonly Artifact[] }): ComponentChild {
   const shown = useSignal<{ readonly component: ComponentType<ResultProps> } | null>(null)
   const fault = useSignal<string | null>(null)
-  const [file, load] = shows[run.analysis_type] ?? ['', null]
+  const [file, load] = resultViews[run.analysis_type] ?? ['', null]
   const artifact = artifacts.find(({ name }) => name === file)
   useEffect(() => {
     load?.().then(

@@ -13,7 +13,7 @@ export function scopeInWords(scope: InputScope): string {
   const times = (name: string, from: string | undefined, to: string | undefined): string | null =>
     from === undefined && to === undefined
       ? null
-      : [name, from && `from ${dayInWords(from)}`, to && `until ${dayInWords(to)}`].filter(Boolean).join(' ')
+      : `${name} ${[from && `from ${dayInWords(from)}`, to && `before ${dayInWords(to)}`].filter(Boolean).join(' and ')}`
   return [
     scope.dataset_ids.join(', '),
     of('on', scope.source_platforms),

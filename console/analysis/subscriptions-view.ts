@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals'
 import { type ComponentChild, h } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { account, readAccount } from '../app/account.ts'
-import { ask, inWords } from '../app/ask.ts'
+import { callApi, inWords } from '../app/call-api.ts'
 import { AsCode } from '../shared/as-code.ts'
 import { pathSegment } from '../shared/path-segment.ts'
 import { AnalysisTabs } from './analysis-tabs.ts'
@@ -11,7 +11,7 @@ import { RunList } from './run-list.ts'
 import { parametersInWords, scopeInWords, startsInWords, timeInWords } from './run-words.ts'
 
 const pollMs = 3_000
-/** The API lists runs by the time at which they ended. At most this many pages are read to find the last runs. */
+/** The API lists ended runs, the oldest first. At most this many pages are read to reach the newest ones. */
 const pagesMax = 20
 
 /** Lists subscriptions, and the runs that each has started. */
@@ -20,16 +20,16 @@ export function SubscriptionsView(): ComponentChild {
   const recent = useSignal<readonly Run[]>([])
   const fault = useSignal<string | null>(null)
   useEffect(() => {
-    const left = new AbortController()
-    const { signal } = left
+    const controller = new AbortController()
+    const { signal } = controller
     let timer: ReturnType<typeof setTimeout> | undefined
     const read = async (): Promise<void> => {
       const [listed, { runs }] = await Promise.all([
-        ask<{ subscriptions: readonly Subscription[] }>('GET', '/v1/analysis/subscriptions', {
+        callApi<{ subscriptions: readonly Subscription[] }>('GET', '/v1/analysis/subscriptions', {
           query: { limit: 200 },
           signal,
         }),
-        ask<{ runs: readonly Run[] }>('GET', '/v1/analysis/runs', { signal }),
+        callApi<{ runs: readonly Run[] }>('GET', '/v1/analysis/runs', { signal }),
       ])
       signal.throwIfAborted()
       subscriptions.value = listed.subscriptions
@@ -42,7 +42,7 @@ export function SubscriptionsView(): ComponentChild {
     read().catch(showError)
     if (account.value === null) readAccount().catch(showError)
     return () => {
-      left.abort()
+      controller.abort()
       clearTimeout(timer)
     }
   }, [])
@@ -50,7 +50,7 @@ export function SubscriptionsView(): ComponentChild {
   const toggle = async (one: Subscription): Promise<void> => {
     const step = one.status === 'active' ? 'pause' : 'resume'
     try {
-      const changed = await ask<Subscription>('POST', `${pathOf(one)}/${step}`, { repeatable: true })
+      const changed = await callApi<Subscription>('POST', `${pathOf(one)}/${step}`, { repeatable: true })
       fault.value = null
       subscriptions.value = subscriptions.value!.map((other) =>
         other.subscription_id === changed.subscription_id ? changed : other,
@@ -112,7 +112,7 @@ const statusWords: Readonly<Record<Subscription['status'], readonly [string, str
 
 interface CardProps {
   readonly one: Subscription
-  /** Those of the newest runs that belong to it. */
+  /** Those of the newest runs that this subscription started. */
   readonly recent: readonly Run[]
   readonly toggle: () => void
 }
@@ -154,16 +154,16 @@ function History({ one, state }: { readonly one: Subscription; readonly state: s
   const runs = useSignal<readonly Run[] | null>(null)
   const fault = useSignal<string | null>(null)
   useEffect(() => {
-    const left = new AbortController()
-    readHistory(one, left.signal).then(
+    const controller = new AbortController()
+    readHistory(one, controller.signal).then(
       (found) => {
         runs.value = found
       },
       (error) => {
-        if (!left.signal.aborted) fault.value = inWords(error)
+        if (!controller.signal.aborted) fault.value = inWords(error)
       },
     )
-    return () => left.abort()
+    return () => controller.abort()
   }, [state])
   if (fault.value !== null) return h('p', { class: 'fault', role: 'alert' }, fault.value)
   if (runs.value === null) return null
@@ -175,7 +175,7 @@ async function readHistory(one: Subscription, signal: AbortSignal): Promise<read
   const found: Run[] = []
   let after: string | undefined
   for (let page = 0; page < pagesMax; page += 1) {
-    const { runs, next_cursor: next } = await ask<{ runs: readonly Run[]; next_cursor: string }>(
+    const { runs, next_cursor: next } = await callApi<{ runs: readonly Run[]; next_cursor: string }>(
       'GET',
       `${pathOf(one)}/runs`,
       { query: { after }, signal },

@@ -4,17 +4,17 @@ interface Texts {
 }
 
 /**
- * Posts may share a title, and a long document has several parts. Returns the words that tell each apart; null where
- * the title alone does.
+ * Returns a function that gives the words which tell a text from others of the same title: facts of its document, and
+ * the number of the part in a long one. It returns null if the title is unique.
  */
 export function tellApart(
   { subjectIds, documentIds }: Texts,
   titleAt: (node: number) => string,
   factsAt: (node: number) => readonly string[],
 ): (node: number) => string | null {
-  const alike = Map.groupBy(documentIds.keys(), titleAt)
+  const sameTitle = Map.groupBy(documentIds.keys(), titleAt)
   return (node) => {
-    const [id, others] = [documentIds[node]!, alike.get(titleAt(node))!]
+    const [id, others] = [documentIds[node]!, sameTitle.get(titleAt(node))!]
     if (others.length === 1) return null
     const parts = others
       .filter((other) => documentIds[other] === id)

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { inWords } from '../app/ask.ts'
+import { inWords } from '../app/call-api.ts'
 import type { Artifact, Run } from './analysis-types.ts'
 import { type AnalysedDocument, readDocuments } from './read-documents.ts'
 import { artifactPath, readRows } from './read-table.ts'
@@ -11,7 +11,7 @@ export interface Rows<Row> {
   readonly fault: string | null
 }
 
-/** Reads the rows of a file, then the documents of those rows that are shown. */
+/** Reads the rows of a file, then the documents that the shown rows name. */
 export function useRows<Row>(
   run: Run,
   artifact: Artifact,
@@ -25,27 +25,27 @@ export function useRows<Row>(
     if (!signal.aborted) fault.value = inWords(error)
   }
   useEffect(() => {
-    const { signal, ...left } = controller()
+    const { signal, abort } = abortable()
     readRows<Row>(artifactPath(run.run_id, artifact), signal).then(
       (found) => {
         rows.value = found
       },
       (error) => showError(error, signal),
     )
-    return left.end
+    return abort
   }, [artifact.artifact_id])
   useEffect(() => {
-    const { signal, ...left } = controller()
+    const { signal, abort } = abortable()
     const missing = named(rows.value ?? [], shown).filter((id) => !documents.value.has(id))
     readDocuments(missing, signal, (some) => {
       documents.value = new Map([...documents.value, ...some.map((one) => [one.id, one] as const)])
     }).catch((error) => showError(error, signal))
-    return left.end
+    return abort
   }, [rows.value, shown])
   return { rows: rows.value, documents: documents.value, fault: fault.value }
 }
 
-function controller(): { readonly signal: AbortSignal; readonly end: () => void } {
-  const left = new AbortController()
-  return { signal: left.signal, end: () => left.abort() }
+function abortable(): { readonly signal: AbortSignal; readonly abort: () => void } {
+  const controller = new AbortController()
+  return { signal: controller.signal, abort: () => controller.abort() }
 }

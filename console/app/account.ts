@@ -1,5 +1,5 @@
 import { effect, signal } from '@preact/signals'
-import { ask } from './ask.ts'
+import { callApi } from './call-api.ts'
 import { credential } from './session.ts'
 
 export interface Entitlement {
@@ -37,11 +37,11 @@ export interface Account {
 export const account = signal<Account | null>(null)
 
 export async function readAccount(): Promise<Account> {
-  account.value = await ask<Account>('GET', '/v1/account')
+  account.value = await callApi<Account>('GET', '/v1/account')
   return account.value
 }
 
-/** Reads the account whenever the credential changes. Errors are shown by the view that needs the answer. */
+/** Reads the account whenever the credential changes. Errors are shown by the views that need it. */
 export function watchAccount(): void {
   let known = ''
   effect(() => {

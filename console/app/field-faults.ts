@@ -1,6 +1,6 @@
-import { ApiError } from './ask.ts'
+import { ApiError } from './call-api.ts'
 
-/** The server's errors by field path. An error in a list item is reported at the list. */
+/** The server's errors by field path. An error in a list item is shown at the list. */
 export type FieldFaults = ReadonlyMap<string, string>
 
 export const noFaults: FieldFaults = new Map()

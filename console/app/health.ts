@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import { isAway } from './ask.ts'
+import { isUnreachable } from './call-api.ts'
 
 const pollMs = 10_000
 const answerWithinMs = 4_000
@@ -8,21 +8,21 @@ interface Readiness {
   readonly checks?: Readonly<Record<string, { readonly ok: boolean; readonly detail: string }>>
 }
 
-/** Name, whether it is well, and the details. */
+/** The name of a check, whether it passed, and details. */
 export type Row = readonly [name: string, good: boolean, detail: string]
 
 export interface Health {
   readonly state: 'unknown' | 'good' | 'warn' | 'bad'
   readonly words: string
   readonly rows: readonly Row[]
-  readonly askedAt: Date | null
+  readonly checkedAt: Date | null
 }
 
 /** The state of the server, polled while the page is visible. */
-export const health = signal<Health>({ state: 'unknown', words: 'Checking …', rows: [], askedAt: null })
+export const health = signal<Health>({ state: 'unknown', words: 'Checking …', rows: [], checkedAt: null })
 
 const say = (state: Health['state'], words: string, rows: readonly Row[]): void => {
-  health.value = { state, words, rows, askedAt: new Date() }
+  health.value = { state, words, rows, checkedAt: new Date() }
 }
 
 async function get<Body>(path: string): Promise<{ ok: boolean; body: Body }> {
@@ -52,8 +52,8 @@ export async function watchHealth(): Promise<void> {
   setTimeout(watchHealth, pollMs)
 }
 
-// When the server goes away or comes back, the next check does not wait for its interval.
-isAway.subscribe((away) => {
+// The state changes at once when a request finds the server unreachable, or reachable again.
+isUnreachable.subscribe((away) => {
   if (away) say('bad', 'Not responding', [['Process', false, 'is not responding']])
   else if (health.value.state === 'bad') readHealth()
 })

@@ -5,7 +5,7 @@ import { mayLeave } from './unsaved.ts'
 export interface Place {
   readonly path: string
   readonly query: URLSearchParams
-  /** Reached by the browser's "back" or "forward", so the view should look as it was left. */
+  /** Whether the browser's "back" or "forward" led here, so that the view should look as the reader left it. */
   readonly isReturn: boolean
 }
 
@@ -36,7 +36,7 @@ export function followLinks(isView: (path: string) => boolean): void {
     // A jump within a page does not change the location.
     const { path, query } = place.value
     if (path === location.pathname && String(query) === String(here().query)) return
-    // The browser has navigated already, and does not say in which direction.
+    // The browser has navigated already and does not say in which direction, so the address is pushed again.
     if (path !== location.pathname && !mayLeave())
       history.pushState(null, '', `${path}${query.size === 0 ? '' : `?${query}`}`)
     else place.value = here(true)

@@ -1,5 +1,5 @@
 import { effect, signal } from '@preact/signals'
-import { ask } from './ask.ts'
+import { callApi } from './call-api.ts'
 import { credential } from './session.ts'
 
 const roles = ['viewer', 'operator', 'owner'] as const
@@ -21,8 +21,8 @@ effect(() => {
   known = token
   self.value = null
   if (token === '') return
-  // An older server does not have this route. It still refuses what the token may not do.
-  ask<Self>('GET', '/admin/v1/self', { as: 'admin' }).then(
+  // If this fails, the role stays unknown. The server still refuses what the token may not do.
+  callApi<Self>('GET', '/admin/v1/self', { as: 'admin' }).then(
     (answer) => {
       if (credential('admin').peek() === token) self.value = answer
     },
@@ -31,7 +31,7 @@ effect(() => {
 })
 
 /** Returns why the signed-in token may not do something that needs this role; null if it may. */
-export function lacks(needed: Role): string | null {
+export function refusalFor(needed: Role): string | null {
   const role = self.value?.role
   if (role === undefined || roles.indexOf(role) >= roles.indexOf(needed)) return null
   return `This needs the role ${needed}; you are signed in as ${role}.`

@@ -1,8 +1,8 @@
 import { computed, type Signal, signal } from '@preact/signals'
 
 /**
- * The typed credentials by security scheme. They are kept in this tab's session storage and are sent only to this host;
- * closing the tab removes them.
+ * The security schemes with which a reader can sign in. Credentials are kept in this tab's session storage and are sent
+ * only to this host; closing the tab removes them.
  */
 export type Scheme = 'consumer' | 'admin'
 
@@ -32,7 +32,7 @@ function store(scheme: string, value: string): void {
     if (value === '') sessionStorage.removeItem(prefix + scheme)
     else sessionStorage.setItem(prefix + scheme, value)
   } catch {
-    // Storage may be disabled. Then the credential lasts as long as the page.
+    // Storage may be disabled. Then the credential is lost when the page is closed or reloaded.
   }
 }
 

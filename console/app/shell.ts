@@ -3,7 +3,7 @@ import { type ComponentChild, type ComponentType, Fragment, h } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { SignIn } from '../welcome/sign-in.ts'
 import { account } from './account.ts'
-import { awayWords, inWords, isAway, isThere, untilBack, waitsUntil } from './ask.ts'
+import { inWords, isReachable, isUnreachable, throttledUntil, untilReachable, waitingWords } from './call-api.ts'
 import { health } from './health.ts'
 import { icon } from './icons.ts'
 import { loadStyles } from './load-styles.ts'
@@ -31,8 +31,8 @@ export function Shell(): ComponentChild {
     h(
       'div',
       { class: 'stage' },
-      h(Trouble, null),
-      found === null ? h(Nowhere, null) : h(Stage, { key: found.view.path, ...found, place: place.value }),
+      h(ConnectionStatus, null),
+      found === null ? h(NotFound, null) : h(Stage, { key: found.view.path, ...found, place: place.value }),
     ),
   )
 }
@@ -44,7 +44,7 @@ function Rail({ current, compact }: { readonly current: View | null; readonly co
     .filter((group) => group.views.length > 0)
   const nav = useRef<HTMLElement>(null)
   const more = useSignal('')
-  /** On a phone the navigation scrolls sideways, and shadows show where it continues. */
+  /** Records at which edges the navigation continues. On a phone it scrolls sideways, and these edges fade. */
   const look = (): void => {
     const { scrollLeft, clientWidth, scrollWidth } = nav.current!
     const [before, after] = [scrollLeft > 1, scrollLeft + clientWidth < scrollWidth - 1]
@@ -148,10 +148,10 @@ function Foot(): ComponentChild {
 }
 
 /** Shows why requests wait, and for how long. */
-function Trouble(): ComponentChild {
+function ConnectionStatus(): ComponentChild {
   const seconds = useSignal(0)
   useSignalEffect(() => {
-    const until = waitsUntil.value
+    const until = throttledUntil.value
     if (until === null) return
     const count = (): void => {
       seconds.value = Math.max(1, Math.ceil((until - Date.now()) / 1000))
@@ -160,9 +160,9 @@ function Trouble(): ComponentChild {
     const timer = setInterval(count, 250)
     return () => clearInterval(timer)
   })
-  const words = isAway.value
+  const words = isUnreachable.value
     ? 'The server is not responding. Retrying; the page continues when it is back.'
-    : waitsUntil.value === null
+    : throttledUntil.value === null
       ? ''
       : `Too many requests. Continuing in ${seconds.value} s.`
   return h('div', { class: 'trouble', role: 'status' }, words === '' ? null : h('p', null, words))
@@ -183,16 +183,16 @@ function Stage({ view, params, place: at }: ViewProps & { readonly view: View })
         loaded.set(view, component)
         shown.value = component
       } catch (error) {
-        // The server is up, and would answer the same again.
-        if (await isThere()) fault.value = inWords(error)
-        else await untilBack()
+        // A server that is up would fail in the same way again.
+        if (await isReachable()) fault.value = inWords(error)
+        else await untilReachable()
       }
     }
   }
   useEffect(() => {
     if (shown.value === null) load()
-    // Moves the focus, so that a screen reader announces the new page. Not on the first page, which is read from its
-    // start, nor where the view has moved the focus itself: to its query, or to the link that led away.
+    // Moves the focus, so that a screen reader announces the new page. The first page is an exception, because it is
+    // read from its start, and so is a view that has set the focus itself, on its query field or on the last used link.
     if (isMoved && !main.current?.contains(document.activeElement)) main.current?.focus({ preventScroll: true })
     isMoved = true
   }, [])
@@ -206,8 +206,11 @@ function Stage({ view, params, place: at }: ViewProps & { readonly view: View })
           h('button', { type: 'button', class: 'button', onClick: load }, 'Try again'),
         )
       : shown.value === null
-        ? isAway.value
-          ? [h('h1', { key: 'title' }, view.title), h('p', { key: 'away', class: 'empty', role: 'status' }, awayWords)]
+        ? isUnreachable.value
+          ? [
+              h('h1', { key: 'title' }, view.title),
+              h('p', { key: 'away', class: 'empty', role: 'status' }, waitingWords),
+            ]
           : null
         : h(shown.value, { place: at, params })
   const name = view.path.split('/')[1] || 'welcome'
@@ -217,7 +220,7 @@ function Stage({ view, params, place: at }: ViewProps & { readonly view: View })
 
 let isMoved = false
 
-function Nowhere(): ComponentChild {
+function NotFound(): ComponentChild {
   return h(
     'main',
     { id: 'main', tabindex: -1, class: 'view' },

@@ -18,6 +18,6 @@ export function nextTheme(): void {
     if (next === 'system') localStorage.removeItem(key)
     else localStorage.setItem(key, next)
   } catch {
-    // Storage may be disabled. Then the choice lasts as long as the page.
+    // Storage may be disabled. Then the choice is lost when the page is closed or reloaded.
   }
 }

@@ -10,7 +10,7 @@ export const mayLeave = (): boolean => unsaved.size === 0 || confirm(question)
 
 /** Asks before the reader leaves while there are unsaved edits. */
 export function useUnsaved(isUnsaved: boolean): void {
-  // Runs with the change itself: a frame later the reader may have left.
+  // A layout effect runs at once. A frame later the reader may have left already.
   useLayoutEffect(() => {
     if (!isUnsaved) return
     const form = {}

@@ -192,7 +192,7 @@ export const views: readonly View[] = [
   },
 ]
 
-/** Returns the view of a path, with the values of its names; null if there is none. */
+/** Returns the view of a path and the values of its variable segments; null if there is none. */
 export function viewAt(path: string): { readonly view: View; readonly params: ViewProps['params'] } | null {
   for (const view of views) {
     const params = matched(view.path, path)
@@ -212,7 +212,7 @@ function matched(pattern: string, path: string): ViewProps['params'] | null {
   return params
 }
 
-/** Returns a badly escaped path unchanged. It names nothing, and the view says so. */
+/** Decodes a path segment. A badly escaped one stays as it is, and the view finds nothing of that name. */
 function decoded(part: string): string {
   try {
     return decodeURIComponent(part)

@@ -1,26 +1,26 @@
 import { type ComponentChild, h } from 'preact'
-import { useAnswer } from '../app/use-answer.ts'
-import { type Counted, sayable } from '../shared/counted.ts'
+import { useApi } from '../app/use-api.ts'
 import { FacetList } from '../shared/facet-list.ts'
+import { type ValueCount, withoutCommas } from '../shared/value-counts.ts'
 import {
-  type Beginning,
-  beginnings,
   type EventType,
   eventTypeNames,
   eventTypes,
-  type Following,
+  type FeedFilters,
+  type FeedStart,
+  feedStarts,
 } from './changes-request.ts'
 
 export interface ChangeFiltersProps {
-  readonly following: Following
-  readonly change: (changes: Partial<Following>) => void
+  readonly filters: FeedFilters
+  readonly change: (changes: Partial<FeedFilters>) => void
 }
 
 /**
  * Chooses which changes to follow. Lists the datasets and platforms that the application may read and that have
  * documents.
  */
-export function ChangeFilters({ following, change }: ChangeFiltersProps): ComponentChild {
+export function ChangeFilters({ filters, change }: ChangeFiltersProps): ComponentChild {
   return h(
     'details',
     { class: 'filters', open: innerWidth > 960 },
@@ -33,29 +33,29 @@ export function ChangeFilters({ following, change }: ChangeFiltersProps): Compon
         'select',
         {
           'aria-label': 'Since',
-          value: following.from,
-          onChange: (event: Event) => change({ from: (event.currentTarget as HTMLSelectElement).value as Beginning }),
+          value: filters.from,
+          onChange: (event: Event) => change({ from: (event.currentTarget as HTMLSelectElement).value as FeedStart }),
         },
-        Object.entries(beginnings).map(([value, [words]]) => h('option', { key: value, value }, words)),
+        Object.entries(feedStarts).map(([value, [words]]) => h('option', { key: value, value }, words)),
       ),
     ),
     h(FacetList, {
       title: 'Kind of event',
       counts: eventTypeNames.map((type) => ({ value: eventTypes[type], count: null })),
-      chosen: following.types.map((type) => eventTypes[type]),
+      chosen: filters.types.map((type) => eventTypes[type]),
       choose: (chosen) =>
         change({ types: eventTypeNames.filter((type: EventType) => chosen.includes(eventTypes[type])) }),
     }),
     h(Values, {
       title: 'Dataset',
       field: 'dataset',
-      chosen: following.datasets,
+      chosen: filters.datasets,
       choose: (datasets) => change({ datasets }),
     }),
     h(Values, {
       title: 'Platform',
       field: 'platform',
-      chosen: following.platforms,
+      chosen: filters.platforms,
       choose: (platforms) => change({ platforms }),
     }),
   )
@@ -69,8 +69,8 @@ interface ValuesProps {
 }
 
 function Values({ title, field, chosen, choose }: ValuesProps): ComponentChild {
-  const { body } = useAnswer<{ values: readonly Counted[] }>({ path: `/v1/values/${field}`, query: { limit: 100 } })
+  const { body } = useApi<{ values: readonly ValueCount[] }>({ path: `/v1/values/${field}`, query: { limit: 100 } })
   // The number of documents says nothing about the number of events.
-  const counts = sayable(body.value?.values ?? []).map(({ value }) => ({ value, count: null }))
+  const counts = withoutCommas(body.value?.values ?? []).map(({ value }) => ({ value, count: null }))
   return h(FacetList, { title, counts, chosen, choose })
 }

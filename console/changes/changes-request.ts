@@ -1,4 +1,4 @@
-/** Every type of event, the interface's three first. The last two are sent only to readers that name them. */
+/** Every type of event. The last two are sent only to readers that name them. */
 export const eventTypes = {
   'document.created': 'New document',
   'document.version.created': 'New version',
@@ -10,34 +10,34 @@ export type EventType = keyof typeof eventTypes
 export const eventTypeNames = Object.keys(eventTypes) as EventType[]
 
 /** Where reading starts, in words, and how long ago that is. */
-export const beginnings = {
+export const feedStarts = {
   now: ['Now', 0],
   hour: ['An hour ago', 3_600_000],
   day: ['A day ago', 86_400_000],
   earliest: ['The oldest event', null],
 } as const
-export type Beginning = keyof typeof beginnings
+export type FeedStart = keyof typeof feedStarts
 
-/** The filters of the feed, as the address has them. */
-export interface Following {
+/** The filters of the feed, as the page's address has them. */
+export interface FeedFilters {
   readonly types: readonly EventType[]
   readonly datasets: readonly string[]
   readonly platforms: readonly string[]
-  readonly from: Beginning
+  readonly from: FeedStart
 }
 
-export function followingOf(address: URLSearchParams): Following {
+export function feedFiltersOf(address: URLSearchParams): FeedFilters {
   const list = (name: string): readonly string[] => (address.get(name) ?? '').split(',').filter(Boolean)
   const named = list('types')
   return {
     types: eventTypeNames.filter((type) => named.includes(type)),
     datasets: list('datasets'),
     platforms: list('platforms'),
-    from: (Object.keys(beginnings) as Beginning[]).find((one) => one === address.get('from')) ?? 'hour',
+    from: (Object.keys(feedStarts) as FeedStart[]).find((one) => one === address.get('from')) ?? 'hour',
   }
 }
 
-export function parametersOf({ types, datasets, platforms, from }: Following): Record<string, string> {
+export function parametersOf({ types, datasets, platforms, from }: FeedFilters): Record<string, string> {
   return {
     types: types.join(','),
     datasets: datasets.join(','),
@@ -46,9 +46,9 @@ export function parametersOf({ types, datasets, platforms, from }: Following): R
   }
 }
 
-/** Returns the parameters that a cursor is bound to, and the start of a first read. An empty choice means all. */
-export function queryOf({ types, datasets, platforms, from }: Following, nowMs: number): Record<string, string> {
-  const [, agoMs] = beginnings[from]
+/** Returns the parameters to which a cursor is bound, and the start of the first read. An empty list selects all. */
+export function queryOf({ types, datasets, platforms, from }: FeedFilters, nowMs: number): Record<string, string> {
+  const [, agoMs] = feedStarts[from]
   const minute = 60_000
   return {
     event_type: (types.length === 0 ? eventTypeNames : types).join(','),

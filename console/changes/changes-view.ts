@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals'
 import { type ComponentChild, h } from 'preact'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { addressOf } from '../app/address-of.ts'
-import { ApiError, awayWords, inWords, isAway } from '../app/ask.ts'
+import { ApiError, inWords, isUnreachable, waitingWords } from '../app/call-api.ts'
 import { icon } from '../app/icons.ts'
 import { go } from '../app/router.ts'
 import type { ViewProps } from '../app/view-props.ts'
@@ -13,8 +13,8 @@ import { useNarrow } from '../shared/use-narrow.ts'
 import { WindowList } from '../shared/window-list.ts'
 import { ChangeFilters } from './change-filters.ts'
 import { ChangeRow, rowRem } from './change-row.ts'
-import { type Following, followingOf, parametersOf, queryOf } from './changes-request.ts'
-import { counted, EventsAMinute, type Minutes } from './events-a-minute.ts'
+import { type FeedFilters, feedFiltersOf, parametersOf, queryOf } from './changes-request.ts'
+import { counted, EventsPerMinute, type Minutes } from './events-per-minute.ts'
 import { type ChangeEvent, followChanges, pageSize } from './follow-changes.ts'
 import { inWordsOf, type Newest, noEvents, withNewer } from './newest-events.ts'
 
@@ -22,12 +22,12 @@ import { inWordsOf, type Newest, noEvents, withNewer } from './newest-events.ts'
  * Shows the feed live, the newest event first. The address has the filters; the cursor has the position in the feed.
  */
 export function ChangesView({ place }: ViewProps): ComponentChild {
-  const following = followingOf(place.query)
-  const change = (changes: Partial<Following>): void =>
-    go(addressOf('/changes', parametersOf({ ...following, ...changes })))
+  const filters = feedFiltersOf(place.query)
+  const change = (changes: Partial<FeedFilters>): void =>
+    go(addressOf('/changes', parametersOf({ ...filters, ...changes })))
   const isNarrow = useNarrow()
-  const feed = useFeed(following)
-  const { names, look } = useNames()
+  const feed = useFeed(filters)
+  const { names, loadNames } = useNames()
   const { events, waiting, cursor, isPaused, fault, isExpired, minutes, now } = feed
   return h(
     'div',
@@ -48,11 +48,11 @@ export function ChangesView({ place }: ViewProps): ComponentChild {
           h('p', null, fault),
           h(
             'button',
-            { type: 'button', class: 'button small', onClick: feed.again },
+            { type: 'button', class: 'button small', onClick: feed.retry },
             isExpired ? 'Start over' : 'Try again',
           ),
         ),
-    h(EventsAMinute, { minutes, now, isWhole: feed.isCaughtUp }),
+    h(EventsPerMinute, { minutes, now, isCaughtUp: feed.isCaughtUp }),
     h(
       'div',
       { class: 'changes-bar' },
@@ -85,7 +85,7 @@ export function ChangesView({ place }: ViewProps): ComponentChild {
     h(
       'div',
       { class: 'changes-columns' },
-      h(ChangeFilters, { following, change }),
+      h(ChangeFilters, { filters, change }),
       h(
         'div',
         { class: 'changes' },
@@ -105,7 +105,7 @@ export function ChangesView({ place }: ViewProps): ComponentChild {
           isOpenEnded: true,
           seen: (first, last) => {
             feed.seen(first)
-            look(events.slice(first, last).map(({ document_id }) => document_id))
+            loadNames(events.slice(first, last).map(({ document_id }) => document_id))
           },
         }),
       ),
@@ -116,16 +116,16 @@ export function ChangesView({ place }: ViewProps): ComponentChild {
 function wordsOf({ events, isCut, isPaused, isCaughtUp }: ReturnType<typeof useFeed>): string {
   const shown = inWordsOf({ events, isCut })
   if (isPaused) return `Paused, ${shown}`
-  if (isAway.value) return events.length === 0 ? awayWords : `${awayWords} ${shown}`
+  if (isUnreachable.value) return events.length === 0 ? waitingWords : `${waitingWords} ${shown}`
   if (!isCaughtUp) return `Loading, ${shown} so far`
   return events.length === 0 ? 'No events yet. New ones appear here.' : `Waiting for new events, ${shown}`
 }
 
-function useFeed(following: Following) {
+function useFeed(filters: FeedFilters) {
   const shown = useSignal<Newest<ChangeEvent>>(noEvents)
   /**
-   * Events that arrived while the reader was further down. They are shown on request, so that nothing moves while it is
-   * read.
+   * Events that arrived while the reader had scrolled down. They are shown on request, so that rows do not move while
+   * they are read.
    */
   const held = useSignal<Newest<ChangeEvent>>(noEvents)
   const cursor = useSignal<string | null>(null)
@@ -137,8 +137,8 @@ function useFeed(following: Following) {
   const isExpired = useSignal(false)
   const round = useSignal(0)
   const isDown = useRef(false)
-  const key = JSON.stringify(following)
-  const query = useMemo(() => queryOf(following, Date.now()), [key, round.value])
+  const key = JSON.stringify(filters)
+  const query = useMemo(() => queryOf(filters, Date.now()), [key, round.value])
 
   useEffect(() => {
     shown.value = noEvents
@@ -151,9 +151,9 @@ function useFeed(following: Following) {
     fault.value = null
     isExpired.value = false
     if (isPaused.value) return
-    const left = new AbortController()
+    const controller = new AbortController()
     const follow = async (): Promise<void> => {
-      for await (const { items, next_cursor } of followChanges(query, cursor.value, left.signal)) {
+      for await (const { items, next_cursor } of followChanges(query, cursor.value, controller.signal)) {
         const arrived = { events: items.toReversed(), isCut: false }
         if (isDown.current) held.value = withNewer(arrived, held.value)
         else shown.value = withNewer(arrived, shown.value)
@@ -163,16 +163,16 @@ function useFeed(following: Following) {
         )
         now.value = Date.now()
         cursor.value = next_cursor
-        // A page that is not full is the last one for now.
+        // A page that is not full reaches the end of the feed.
         isCaughtUp.value = items.length < pageSize
       }
     }
     follow().catch((error: unknown) => {
-      if (left.signal.aborted) return
+      if (controller.signal.aborted) return
       isExpired.value = error instanceof ApiError && error.status === 410
       fault.value = inWords(error)
     })
-    return () => left.abort()
+    return () => controller.abort()
   }, [query, isPaused.value])
   useEffect(() => {
     const timer = setInterval(() => {
@@ -210,7 +210,7 @@ function useFeed(following: Following) {
     resume: () => {
       isPaused.value = false
     },
-    again: () => {
+    retry: () => {
       round.value += 1
     },
   }

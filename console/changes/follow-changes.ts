@@ -1,4 +1,4 @@
-import { ask } from '../app/ask.ts'
+import { callApi } from '../app/call-api.ts'
 
 export interface ChangeEvent {
   readonly sequence: number
@@ -21,8 +21,8 @@ export const pageSize = 200
 const waitSeconds = 20
 
 /**
- * Yields pages of the feed from a cursor, or from the start that the query names. Requests the next page when the last
- * was consumed.
+ * Yields pages of the feed from a cursor, or from the start that the query names. Requests the next page when the
+ * caller asks for it.
  */
 export async function* followChanges(
   query: Readonly<Record<string, string>>,
@@ -32,7 +32,10 @@ export async function* followChanges(
   const { start, ...bound } = query
   for (let at = cursor; ; ) {
     const where = at === null ? { start } : { cursor: at, wait: waitSeconds }
-    const page: ChangePage = await ask('GET', '/v1/changes', { query: { ...bound, ...where, limit: pageSize }, signal })
+    const page: ChangePage = await callApi('GET', '/v1/changes', {
+      query: { ...bound, ...where, limit: pageSize },
+      signal,
+    })
     at = page.next_cursor
     yield page
   }

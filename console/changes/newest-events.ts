@@ -1,4 +1,4 @@
-/** An open page keeps this many events. Older ones can be read from the feed. */
+/** An open page keeps this many events. The feed has older ones. */
 const keptMax = 10_000
 
 /** The newest events of a feed, the newest first. */

@@ -3,7 +3,7 @@ import { type ComponentChild, h } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { account } from '../app/account.ts'
 import { addressOf } from '../app/address-of.ts'
-import { inWords } from '../app/ask.ts'
+import { inWords } from '../app/call-api.ts'
 import { pathSegment } from '../shared/path-segment.ts'
 import { safeUrl } from '../shared/safe-url.ts'
 import { DocumentLinks } from './document-links.ts'
@@ -12,7 +12,7 @@ import { readListing } from './read-listing.ts'
 
 const shown = 5
 
-/** Shows the author, and their other readable documents. */
+/** Shows the author and links to a few of their other documents. */
 export function AuthorCard({
   document,
   author,
@@ -63,7 +63,7 @@ function OtherDocuments({
   const known = account.value
   useEffect(() => {
     if (known === null) return
-    const left = new AbortController()
+    const controller = new AbortController()
     const read = async (): Promise<void> => {
       const listing = {
         path: `/v1/users/${pathSegment(document.source_platform)}/${pathSegment(authorId)}/documents`,
@@ -73,16 +73,16 @@ function OtherDocuments({
         latest: known.latest_ingested_at,
       }
       const found: Document[] = []
-      for await (const page of readListing(listing, left.signal)) {
+      for await (const page of readListing(listing, controller.signal)) {
         found.push(...page.filter(({ id }) => id !== document.id))
         if (found.length >= shown) break
       }
       others.value = found.slice(0, shown)
     }
     read().catch((error: unknown) => {
-      if (!left.signal.aborted) fault.value = inWords(error)
+      if (!controller.signal.aborted) fault.value = inWords(error)
     })
-    return () => left.abort()
+    return () => controller.abort()
   }, [document.id, known?.application_id])
   if (fault.value !== null) return h('p', { class: 'note' }, fault.value)
   if (others.value === null) return h('p', { class: 'note' }, 'Loading …')

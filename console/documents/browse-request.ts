@@ -1,10 +1,10 @@
 import type { Entitlement } from '../app/account.ts'
 
 /**
- * The filters of a listing by their names in addresses: the request's parameter, and the field whose values are
- * offered.
+ * The list filters by their names in addresses: the parameter of the request, the field whose values are offered, and
+ * the permission for that field.
  */
-export const narrowing = {
+export const listFilters = {
   platforms: { parameter: 'source_platforms', field: 'platform', title: 'Platform', permission: null },
   types: { parameter: 'content_types', field: 'content_type', title: 'Kind', permission: null },
   topics: { parameter: 'topics', field: 'topics', title: 'Topic', permission: 'metadata' },
@@ -16,15 +16,15 @@ export const narrowing = {
     permission: 'facts',
   },
 } as const
-export type Narrowing = keyof typeof narrowing
-export const narrowings = Object.keys(narrowing) as Narrowing[]
+export type ListFilter = keyof typeof listFilters
+export const listFilterNames = Object.keys(listFilters) as ListFilter[]
 
-/** A listing as its address describes it. Days are UTC days, both included. */
-export interface Browsing {
+/** The filters of a listing, as the page's address has them. Days are UTC days, and both are included. */
+export interface BrowseFilters {
   /** The ID or URL of one document to find. */
   readonly exactly: string
   readonly dataset: string
-  readonly lists: Readonly<Record<Narrowing, readonly string[]>>
+  readonly lists: Readonly<Record<ListFilter, readonly string[]>>
   /** An author's ID belongs to one platform, so this needs exactly one. */
   readonly author: string
   readonly scoreMin: string
@@ -34,13 +34,13 @@ export interface Browsing {
   readonly status: string
 }
 
-export function browsingOf(address: URLSearchParams): Browsing {
+export function browseFiltersOf(address: URLSearchParams): BrowseFilters {
   const text = (name: string): string => address.get(name) ?? ''
-  const lists = narrowings.map((name) => [name, text(name).split(',').filter(Boolean)])
+  const lists = listFilterNames.map((name) => [name, text(name).split(',').filter(Boolean)])
   return {
     exactly: text('exactly'),
     dataset: text('dataset'),
-    lists: Object.fromEntries(lists) as Browsing['lists'],
+    lists: Object.fromEntries(lists) as BrowseFilters['lists'],
     author: text('author'),
     scoreMin: text('score_min'),
     scoreMax: text('score_max'),
@@ -50,27 +50,27 @@ export function browsingOf(address: URLSearchParams): Browsing {
   }
 }
 
-export function parametersOf(browsing: Browsing): Record<string, string> {
+export function parametersOf(filters: BrowseFilters): Record<string, string> {
   return {
-    exactly: browsing.exactly,
-    dataset: browsing.dataset,
-    ...Object.fromEntries(narrowings.map((name) => [name, browsing.lists[name].join(',')])),
-    author: browsing.author,
-    score_min: browsing.scoreMin,
-    score_max: browsing.scoreMax,
-    from: browsing.from,
-    to: browsing.to,
-    status: browsing.status,
+    exactly: filters.exactly,
+    dataset: filters.dataset,
+    ...Object.fromEntries(listFilterNames.map((name) => [name, filters.lists[name].join(',')])),
+    author: filters.author,
+    score_min: filters.scoreMin,
+    score_max: filters.scoreMax,
+    from: filters.from,
+    to: filters.to,
+    status: filters.status,
   }
 }
 
-/** Returns the parameters of the request. The caller leaves out the empty ones. */
-export function queryOf(browsing: Browsing): Record<string, string> {
-  const { exactly, dataset, lists, author, scoreMin, scoreMax, from, to, status } = browsing
+/** Returns the parameters of the request. The caller must leave out the empty ones. */
+export function queryOf(filters: BrowseFilters): Record<string, string> {
+  const { exactly, dataset, lists, author, scoreMin, scoreMax, from, to, status } = filters
   return {
     query: exactly.trim(),
     dataset_id: dataset,
-    ...Object.fromEntries(narrowings.map((name) => [narrowing[name].parameter, lists[name].join(',')])),
+    ...Object.fromEntries(listFilterNames.map((name) => [listFilters[name].parameter, lists[name].join(',')])),
     external_author_id: author,
     score_min: scoreMin,
     score_max: scoreMax,
@@ -82,7 +82,7 @@ export function queryOf(browsing: Browsing): Record<string, string> {
 
 function dayAfter(day: string): string {
   const time = new Date(`${day}T00:00:00Z`)
-  // Sends an invalid day unchanged, so that the server says what is expected.
+  // An invalid day is sent unchanged, and the server says what it expects.
   if (Number.isNaN(time.getTime())) return day
   time.setUTCDate(time.getUTCDate() + 1)
   return time.toISOString().replace('.000', '')

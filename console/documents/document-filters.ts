@@ -1,18 +1,18 @@
 import { type ComponentChild, h } from 'preact'
 import { account } from '../app/account.ts'
-import { type Browsing, mayUse, narrowing, narrowings } from './browse-request.ts'
+import { type BrowseFilters, listFilterNames, listFilters, mayUse } from './browse-request.ts'
 import { ValueFilter } from './value-filter.ts'
 
 export interface DocumentFiltersProps {
-  readonly browsing: Browsing
-  readonly change: (changes: Partial<Browsing>) => void
+  readonly filters: BrowseFilters
+  readonly change: (changes: Partial<BrowseFilters>) => void
 }
 
-/** All filters of a listing, within what the application may read. */
-export function DocumentFilters({ browsing, change }: DocumentFiltersProps): ComponentChild {
-  const { dataset, lists } = browsing
+/** The filters of a listing, without those that the application has no permission for. */
+export function DocumentFilters({ filters, change }: DocumentFiltersProps): ComponentChild {
+  const { dataset, lists } = filters
   const entitlements = account.value?.entitlements ?? []
-  const offered = narrowings.filter((name) => mayUse(narrowing[name].permission, entitlements))
+  const offered = listFilterNames.filter((name) => mayUse(listFilters[name].permission, entitlements))
   return h(
     'details',
     { class: 'filters', open: innerWidth > 960 },
@@ -22,14 +22,14 @@ export function DocumentFilters({ browsing, change }: DocumentFiltersProps): Com
       field: 'dataset',
       dataset: '',
       chosen: dataset === '' ? [] : [dataset],
-      // A listing is of one dataset, or of all.
+      // A listing covers one dataset or all of them.
       choose: (values) => change({ dataset: values.at(-1) ?? '' }),
     }),
     offered.map((name) =>
       h(ValueFilter, {
         key: name,
-        title: narrowing[name].title,
-        field: narrowing[name].field,
+        title: listFilters[name].title,
+        field: listFilters[name].field,
         dataset,
         chosen: lists[name],
         choose: (values) => change({ lists: { ...lists, [name]: values } }),
@@ -38,15 +38,15 @@ export function DocumentFilters({ browsing, change }: DocumentFiltersProps): Com
     h(
       Span,
       { title: 'Published' },
-      h(Field, { name: 'from', words: 'From', type: 'date', browsing, change }),
-      h(Field, { name: 'to', words: 'To', type: 'date', browsing, change }),
+      h(Field, { name: 'from', words: 'From', type: 'date', filters, change }),
+      h(Field, { name: 'to', words: 'To', type: 'date', filters, change }),
     ),
     mayUse('metrics', entitlements)
       ? h(
           Span,
           { title: 'Score' },
-          h(Field, { name: 'scoreMin', words: 'At least', type: 'number', browsing, change }),
-          h(Field, { name: 'scoreMax', words: 'At most', type: 'number', browsing, change }),
+          h(Field, { name: 'scoreMin', words: 'At least', type: 'number', filters, change }),
+          h(Field, { name: 'scoreMax', words: 'At most', type: 'number', filters, change }),
         )
       : null,
     h(
@@ -57,7 +57,7 @@ export function DocumentFilters({ browsing, change }: DocumentFiltersProps): Com
         'select',
         {
           'aria-label': 'Status',
-          value: browsing.status,
+          value: filters.status,
           onChange: (event: Event) => change({ status: (event.currentTarget as HTMLSelectElement).value }),
         },
         statuses.map(([value, words]) => h('option', { key: value, value }, words)),
@@ -82,7 +82,7 @@ interface FieldProps extends DocumentFiltersProps {
   readonly type: 'date' | 'number'
 }
 
-function Field({ name, words, type, browsing, change }: FieldProps): ComponentChild {
+function Field({ name, words, type, filters, change }: FieldProps): ComponentChild {
   return h(
     'label',
     null,
@@ -90,9 +90,9 @@ function Field({ name, words, type, browsing, change }: FieldProps): ComponentCh
     h('input', {
       type,
       step: type === 'number' ? 1 : undefined,
-      // Half-typed text stays while documents arrive.
-      key: browsing[name],
-      defaultValue: browsing[name],
+      // Uncontrolled, so that half-typed text stays while documents arrive.
+      key: filters[name],
+      defaultValue: filters[name],
       onChange: (event: Event) => change({ [name]: (event.currentTarget as HTMLInputElement).value }),
     }),
   )

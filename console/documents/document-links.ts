@@ -4,23 +4,23 @@ import { DocumentName } from '../shared/document-name.ts'
 import { useNames } from '../shared/use-names.ts'
 import { dayInWords } from '../shared/words-of-time.ts'
 
-export interface Linked {
+export interface LinkedDocument {
   readonly id: string
   readonly title?: string | null
   readonly platform: string
   readonly published_at?: string | null
-  /** The similarity from 0 to 1; absent where it means nothing. */
-  readonly nearness?: number
+  /** The cosine similarity to the shown document; absent if the document was found by its words. */
+  readonly similarity?: number
 }
 
-/** Lists documents that are linked from a document. */
-export function DocumentLinks({ documents }: { readonly documents: readonly Linked[] }): ComponentChild {
-  const { names, look } = useNames()
-  useEffect(() => look(documents.filter(({ title }) => !title?.trim()).map(({ id }) => id)), [documents])
+/** Lists documents related to the shown one. */
+export function DocumentLinks({ documents }: { readonly documents: readonly LinkedDocument[] }): ComponentChild {
+  const { names, loadNames } = useNames()
+  useEffect(() => loadNames(documents.filter(({ title }) => !title?.trim()).map(({ id }) => id)), [documents])
   return h(
     'ul',
     { class: 'document-links' },
-    documents.map(({ id, title, platform, published_at, nearness }) =>
+    documents.map(({ id, title, platform, published_at, similarity }) =>
       h(
         'li',
         { key: id },
@@ -30,7 +30,7 @@ export function DocumentLinks({ documents }: { readonly documents: readonly Link
           { class: 'note' },
           h('bdi', null, platform),
           published_at ? ` · ${dayInWords(published_at)}` : '',
-          nearness === undefined ? '' : ` · ${nearness.toFixed(2)}`,
+          similarity === undefined ? '' : ` · ${similarity.toFixed(2)}`,
         ),
       ),
     ),

@@ -14,8 +14,8 @@ export interface DocumentRowProps {
 }
 
 /**
- * Shows one document of a list in two lines. Its texts come from outside: they are set as text, never as markup, in
- * their own direction.
+ * Shows one document of a list in two lines. Texts of documents are set as text, never as markup, each in its own
+ * direction.
  */
 export function DocumentRow({ document, body }: DocumentRowProps): ComponentChild {
   const { author, classifications = [], topics = [], score } = document

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { answerRows } from '../../src/document/rows.ts'
 
-/** The console imports no code of the server, so this compares its type with the server's table of fields. */
+/** The console imports no server code, so this test compares its type with the server's table of fields. */
 test('the console has a type for every field of a document, optional where it needs a permission', () => {
   const source = readFileSync(new URL('./document-types.ts', import.meta.url), 'utf8')
   const [, fields = ''] = /^export interface Document \{$(.*?)^\}$/ms.exec(source) ?? []

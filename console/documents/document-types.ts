@@ -1,4 +1,4 @@
-/** The fields of catalog answers that the console reads. A field is absent where the application may not read it. */
+/** The fields of catalog responses that the console reads. A field is absent if the application may not read it. */
 export interface Document {
   readonly id: string
   readonly dataset_id: string

@@ -3,7 +3,7 @@ import { type ComponentChild, h } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { addressOf } from '../app/address-of.ts'
 import { icon } from '../app/icons.ts'
-import { type Answered, useAnswer } from '../app/use-answer.ts'
+import { type ApiResponse, useApi } from '../app/use-api.ts'
 import type { ViewProps } from '../app/view-props.ts'
 import { AsCode } from '../shared/as-code.ts'
 import { CopyButton } from '../shared/copy-button.ts'
@@ -22,8 +22,8 @@ import { VersionDifference } from './version-difference.ts'
 export function DocumentView({ place, params }: ViewProps): ComponentChild {
   const id = params.id ?? ''
   const path = `/v1/documents/${pathSegment(id)}`
-  const { body, fault, status } = useAnswer<Detail>({ path })
-  const content = useAnswer<Content>({ path: `${path}/content` })
+  const { body, fault, status } = useApi<Detail>({ path })
+  const content = useApi<Content>({ path: `${path}/content` })
   const document = body.value
   const name: Named | null = document && { title: document.title, body: content.body.value?.body }
   useEffect(() => {
@@ -105,17 +105,17 @@ function Facts({ document }: { readonly document: Detail }): ComponentChild {
   )
 }
 
-const faultOf = ({ fault, status }: Answered<Content>): string | null =>
+const faultOf = ({ fault, status }: ApiResponse<Content>): string | null =>
   status.value === 403 ? 'This application may not read the text of this document.' : fault.value
 
-/** About as much as a few pages of a book. A button shows the rest. */
+/** Longer texts are cut here, and a button shows the rest. */
 const shownCharacters = 6_000
 
 function Text({ content, fault }: { readonly content: Content | null; readonly fault: string | null }): ComponentChild {
-  const isWhole = useSignal(false)
+  const isExpanded = useSignal(false)
   if (content === null) return h('p', { class: 'note' }, fault ?? 'Loading the text …')
   const body = content.body ?? ''
-  const isCut = body.length > shownCharacters && !isWhole.value
+  const isCut = body.length > shownCharacters && !isExpanded.value
   return h(
     'article',
     { class: 'card document-text', lang: content.language ?? undefined },
@@ -129,7 +129,7 @@ function Text({ content, fault }: { readonly content: Content | null; readonly f
             type: 'button',
             class: 'quiet-button',
             onClick: () => {
-              isWhole.value = true
+              isExpanded.value = true
             },
           },
           `Show all ${body.length.toLocaleString()} characters`,
@@ -179,7 +179,9 @@ interface WordsProps {
   readonly words: readonly string[] | undefined
 }
 
-/** Links each value to the documents that have it too, unless it contains a comma, which separates list values. */
+/**
+ * Links each value to the documents that share it. A value with a comma has no link, because commas separate values.
+ */
 function Words({ name, parameter, words = [] }: WordsProps): ComponentChild {
   if (words.length === 0) return null
   return h(

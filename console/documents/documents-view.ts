@@ -1,6 +1,6 @@
 import { type ComponentChild, h } from 'preact'
 import { addressOf } from '../app/address-of.ts'
-import { awayWords, isAway } from '../app/ask.ts'
+import { isUnreachable, waitingWords } from '../app/call-api.ts'
 import { icon } from '../app/icons.ts'
 import { go } from '../app/router.ts'
 import type { ViewProps } from '../app/view-props.ts'
@@ -12,7 +12,14 @@ import { useNames } from '../shared/use-names.ts'
 import { useNarrow } from '../shared/use-narrow.ts'
 import { WindowList } from '../shared/window-list.ts'
 import { dayInWords } from '../shared/words-of-time.ts'
-import { type Browsing, browsingOf, narrowing, narrowings, parametersOf, queryOf } from './browse-request.ts'
+import {
+  type BrowseFilters,
+  browseFiltersOf,
+  listFilterNames,
+  listFilters,
+  parametersOf,
+  queryOf,
+} from './browse-request.ts'
 import { DocumentFilters } from './document-filters.ts'
 import { DocumentRow, rowRem } from './document-row.ts'
 import type { Document } from './document-types.ts'
@@ -26,13 +33,13 @@ const ahead = 40
  * Lists all readable documents, the newest first, and loads more while the reader scrolls. The address has the filters.
  */
 export function DocumentsView({ place }: ViewProps): ComponentChild {
-  const browsing = browsingOf(place.query)
-  const query = queryOf(browsing)
-  const change = (changes: Partial<Browsing>): void =>
-    go(addressOf('/documents', parametersOf({ ...browsing, ...changes })))
+  const filters = browseFiltersOf(place.query)
+  const query = queryOf(filters)
+  const change = (changes: Partial<BrowseFilters>): void =>
+    go(addressOf('/documents', parametersOf({ ...filters, ...changes })))
   const isNarrow = useNarrow()
-  const { names, look } = useNames()
-  const { documents, isWhole, isBusy, fault, readOn } = useListing(query, pageSize, place.isReturn)
+  const { names, loadNames } = useNames()
+  const { documents, isComplete, isBusy, fault, readMore } = useListing(query, pageSize, place.isReturn)
   return h(
     'div',
     null,
@@ -42,12 +49,12 @@ export function DocumentsView({ place }: ViewProps): ComponentChild {
       h('h1', null, 'Documents'),
       h(AsCode, { request: { method: 'GET', path: addressOf('/v1/documents/browse', shownQuery(query)) } }),
     ),
-    h(Lookup, { exactly: browsing.exactly, look: (exactly) => change({ exactly }) }),
-    h(ChosenFilters, { chosen: chosenOf(browsing, change) }),
+    h(Lookup, { exactly: filters.exactly, find: (exactly) => change({ exactly }) }),
+    h(ChosenFilters, { chosen: chosenOf(filters, change) }),
     h(
       'div',
       { class: 'documents-columns' },
-      h(DocumentFilters, { browsing, change }),
+      h(DocumentFilters, { filters, change }),
       h(
         'div',
         { class: 'documents' },
@@ -57,7 +64,7 @@ export function DocumentsView({ place }: ViewProps): ComponentChild {
           : h(
               'p',
               { class: 'note summary', role: 'status' },
-              summaryOf(documents.length, isWhole, isBusy, fault !== null),
+              summaryOf(documents.length, isComplete, isBusy, fault !== null),
             ),
         h(WindowList<Document>, {
           label: 'Documents',
@@ -65,11 +72,11 @@ export function DocumentsView({ place }: ViewProps): ComponentChild {
           rowRem: rowRem(isNarrow),
           keyOf: ({ id }) => id,
           row: (document) => h(DocumentRow, { document, body: names.get(document.id)?.body }),
-          isOpenEnded: !isWhole,
+          isOpenEnded: !isComplete,
           seen: (first, last) => {
             const untitled = documents.slice(first, last).filter(({ title }) => !title?.trim())
-            look(untitled.map(({ id }) => id))
-            if (last > documents.length - ahead) readOn()
+            loadNames(untitled.map(({ id }) => id))
+            if (last > documents.length - ahead) readMore()
           },
         }),
       ),
@@ -77,33 +84,33 @@ export function DocumentsView({ place }: ViewProps): ComponentChild {
   )
 }
 
-/** The newest page of the listing, whose window is at most 31 days. */
+/** The query that “Code” shows: the newest page. A listing covers at most 31 days. */
 const shownQuery = (query: Readonly<Record<string, string>>): Record<string, string> => ({
   ...query,
   ...(query.query === '' ? { created_from: daysAgo(30) } : {}),
   limit: String(pageSize),
 })
 
-function summaryOf(count: number, isWhole: boolean, isBusy: boolean, hasFailed: boolean): string {
-  const waits = isAway.value && !isWhole
+function summaryOf(count: number, isComplete: boolean, isBusy: boolean, hasFailed: boolean): string {
+  const waits = isUnreachable.value && !isComplete
   if (count === 0)
-    return waits ? awayWords : isBusy ? 'Loading …' : hasFailed ? '' : 'No documents match these filters.'
+    return waits ? waitingWords : isBusy ? 'Loading …' : hasFailed ? '' : 'No documents match these filters.'
   const documents = `${count.toLocaleString()} document${count === 1 ? '' : 's'}`
-  return isWhole
+  return isComplete
     ? `${documents}, newest first`
-    : `${documents} so far, newest first. ${waits ? awayWords : 'Scroll for more.'}`
+    : `${documents} so far, newest first. ${waits ? waitingWords : 'Scroll for more.'}`
 }
 
 function Lookup({
   exactly,
-  look,
+  find,
 }: {
   readonly exactly: string
-  readonly look: (exactly: string) => void
+  readonly find: (exactly: string) => void
 }): ComponentChild {
   const submit = (event: Event): void => {
     event.preventDefault()
-    look(String(new FormData(event.currentTarget as HTMLFormElement).get('exactly') ?? '').trim())
+    find(String(new FormData(event.currentTarget as HTMLFormElement).get('exactly') ?? '').trim())
   }
   return h(
     'form',
@@ -114,7 +121,7 @@ function Lookup({
       id: 'exactly',
       name: 'exactly',
       type: 'search',
-      // Half-typed text stays while documents arrive below.
+      // Uncontrolled, so that half-typed text stays while documents arrive below.
       key: exactly,
       defaultValue: exactly,
       maxLength: 4096,
@@ -126,16 +133,16 @@ function Lookup({
   )
 }
 
-function chosenOf(browsing: Browsing, change: (changes: Partial<Browsing>) => void): readonly ChosenFilter[] {
-  const { exactly, dataset, lists, author, scoreMin, scoreMax, from, to, status } = browsing
-  const one = (value: string, words: string, changes: Partial<Browsing>): ChosenFilter[] =>
+function chosenOf(filters: BrowseFilters, change: (changes: Partial<BrowseFilters>) => void): readonly ChosenFilter[] {
+  const { exactly, dataset, lists, author, scoreMin, scoreMax, from, to, status } = filters
+  const one = (value: string, words: string, changes: Partial<BrowseFilters>): ChosenFilter[] =>
     value === '' ? [] : [{ words, drop: () => change(changes) }]
   return [
     ...one(exactly, `Exact match: ${exactly}`, { exactly: '' }),
     ...one(dataset, `Dataset: ${dataset}`, { dataset: '' }),
-    ...narrowings.flatMap((name) =>
+    ...listFilterNames.flatMap((name) =>
       lists[name].map((value) => ({
-        words: `${narrowing[name].title}: ${value}`,
+        words: `${listFilters[name].title}: ${value}`,
         drop: () => change({ lists: { ...lists, [name]: lists[name].filter((kept) => kept !== value) } }),
       })),
     ),

@@ -1,5 +1,5 @@
 import { type ComponentChild, h } from 'preact'
-import { useAnswer } from '../app/use-answer.ts'
+import { useApi } from '../app/use-api.ts'
 import { Chart } from '../shared/chart.ts'
 import { pathSegment } from '../shared/path-segment.ts'
 import { dayInWords } from '../shared/words-of-time.ts'
@@ -9,14 +9,14 @@ import type { Snapshot } from './document-types.ts'
 const snapshotsMax = 200
 const metricsMax = 12
 
-/** Draws each metric at a scale of its own: views are in the thousands where comments are in the tens. */
+/** Draws each metric on its own scale, because views are often in the thousands where comments are in the tens. */
 export function MetricLines({ documentId }: { readonly documentId: string }): ComponentChild {
   const path = `/v1/documents/${pathSegment(documentId)}/snapshots`
-  const { body, fault, status } = useAnswer<{ snapshots: readonly Snapshot[] }>({
+  const { body, fault, status } = useApi<{ snapshots: readonly Snapshot[] }>({
     path,
     query: { limit: snapshotsMax },
   })
-  // Snapshots are listed in the order of arrival, and some arrive late.
+  // The API lists snapshots in the order of arrival, and some arrive late.
   const snapshots = (body.value?.snapshots ?? []).toSorted(
     (a, b) => Date.parse(a.observed_at) - Date.parse(b.observed_at),
   )
@@ -25,7 +25,7 @@ export function MetricLines({ documentId }: { readonly documentId: string }): Co
     ...(snapshots.some(({ score }) => score !== null) ? [{ name: 'score', read: (one: Snapshot) => one.score }] : []),
     ...names.map((name) => ({ name, read: (one: Snapshot) => one.metrics[name] ?? null })),
   ]
-  // Without the permission for metrics there are none to show.
+  // 403: the application may not read metrics.
   if (status.value === 403 || (body.value !== null && rows.length === 0)) return null
   return h(
     'section',

@@ -1,5 +1,5 @@
 import { type ComponentChild, h } from 'preact'
-import { useAnswer } from '../app/use-answer.ts'
+import { useApi } from '../app/use-api.ts'
 import { DocumentLinks } from './document-links.ts'
 import type { Content } from './document-types.ts'
 
@@ -16,7 +16,7 @@ interface Found {
   }[]
 }
 
-/** Lists similar documents: a vector search for the beginning of this one. */
+/** Lists similar documents, found by a vector search for the beginning of this one. */
 export function Neighbours({
   documentId,
   content,
@@ -25,7 +25,7 @@ export function Neighbours({
   readonly content: Content
 }): ComponentChild {
   const query = [content.title, content.body].filter(Boolean).join('\n').trim().slice(0, queryMax)
-  const { body, fault } = useAnswer<Found>(
+  const { body, fault } = useApi<Found>(
     query === ''
       ? null
       : { method: 'POST', path: '/v1/search/vector', repeatable: true, body: { query, limit: shown + 1 } },
@@ -38,7 +38,11 @@ export function Neighbours({
     h('h2', { id: 'neighbours' }, 'Similar documents'),
     fault.value === null ? null : h('p', { class: 'note' }, fault.value),
     isByWords
-      ? h('p', { class: 'note' }, 'Search by meaning is not available at the moment. These were found by their words.')
+      ? h(
+          'p',
+          { class: 'note' },
+          'Search by meaning is not available at the moment. These documents were found by their words.',
+        )
       : null,
     body.value === null
       ? h(
@@ -54,7 +58,7 @@ export function Neighbours({
               platform,
               title: title ?? null,
               published_at: published_at ?? null,
-              ...(isByWords ? {} : { nearness: score }),
+              ...(isByWords ? {} : { similarity: score }),
             })),
           }),
   )

@@ -1,4 +1,4 @@
-import { ask } from '../app/ask.ts'
+import { callApi } from '../app/call-api.ts'
 import type { Document } from './document-types.ts'
 
 interface Page {
@@ -19,8 +19,8 @@ const windowMs = 31 * 86_400_000
 const clockSkewMs = 60_000
 
 /**
- * Yields pages of documents, the newest first, back to the oldest one. A listing covers at most 31 days, so this goes
- * back window by window; a lookup (`query`) has no window.
+ * Yields pages of documents, from the newest to the oldest. One listing covers at most 31 days, so this goes back in
+ * time window by window. A lookup (`query`) has no window.
  */
 export async function* readListing(
   { path, query, pageSize, earliest, latest }: Listing,
@@ -36,7 +36,7 @@ export async function* readListing(
     let cursor: string | undefined
     do {
       const pageQuery = { ...query, ...window, limit: pageSize, cursor }
-      const page: Page = await ask('GET', path, { query: pageQuery, signal })
+      const page: Page = await callApi('GET', path, { query: pageQuery, signal })
       if (page.documents.length > 0) yield page.documents.map(({ document }) => document)
       cursor = page.next_cursor
     } while (cursor !== undefined)

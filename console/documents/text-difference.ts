@@ -1,6 +1,6 @@
 import { diffArrays } from 'diff/lib/diff/array.js'
 
-/** A piece of a paragraph, and whether the other text lacks it. */
+/** A piece of a paragraph, and whether it is missing from the other text. */
 export interface Piece {
   readonly text: string
   readonly isChanged: boolean
@@ -12,7 +12,9 @@ export interface Row {
   readonly after: readonly Piece[] | null
 }
 
-/** With more changes the texts are different altogether, and the work grows with the square. */
+/**
+ * With more changes the texts have little in common, and the time of Myers' diff grows with the square of their number.
+ */
 const changesMax = 1_000
 
 /** Compares two texts by paragraphs, then by words within paragraphs, with the word boundaries of their language. */
@@ -63,7 +65,7 @@ function wordsOf(before: string, after: string, words: Intl.Segmenter): Row {
   return { before: without('added'), after: without('removed') }
 }
 
-/** Marks a gap between two changed words as changed: one long mark is easier to read than many short ones. */
+/** Marks white space between two changed words as changed too. One long mark is easier to read than many short ones. */
 function joined(pieces: readonly Piece[]): readonly Piece[] {
   const all: { text: string; isChanged: boolean }[] = []
   for (const [i, { text, isChanged }] of pieces.entries()) {
@@ -80,7 +82,7 @@ function segmenterOf(language: string | null | undefined): Intl.Segmenter {
   try {
     return new Intl.Segmenter(language ?? undefined, { granularity: 'word' })
   } catch {
-    // The language that a collector gave may be invalid.
+    // A collector may have sent an invalid language.
     return new Intl.Segmenter(undefined, { granularity: 'word' })
   }
 }

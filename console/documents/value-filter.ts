@@ -1,12 +1,12 @@
 import { useSignal } from '@preact/signals'
 import { type ComponentChild, h } from 'preact'
 import { useEffect } from 'preact/hooks'
-import { useAnswer } from '../app/use-answer.ts'
-import { type Counted, sayable } from '../shared/counted.ts'
+import { useApi } from '../app/use-api.ts'
 import { FacetList } from '../shared/facet-list.ts'
+import { type ValueCount, withoutCommas } from '../shared/value-counts.ts'
 
 interface Values {
-  readonly values: readonly Counted[]
+  readonly values: readonly ValueCount[]
   readonly next_cursor?: string
 }
 
@@ -21,31 +21,37 @@ export interface ValueFilterProps {
 
 const valuesMax = 100
 
-/** Offers a field's values in readable documents, the most frequent first. A prefix narrows a long list. */
+/** Offers the values of a field in readable documents, the most frequent first. A prefix narrows a long list. */
 export function ValueFilter({ title, field, dataset, chosen, choose }: ValueFilterProps): ComponentChild {
   const prefix = useSignal('')
   const isMany = useSignal(false)
-  const shown = useSignal<readonly Counted[]>([])
-  const { body, status } = useAnswer<Values>({
+  const shown = useSignal<readonly ValueCount[]>([])
+  const { body, status } = useApi<Values>({
     path: `/v1/values/${field}`,
     query: { dataset_id: dataset, prefix: prefix.value, limit: valuesMax },
   })
   useEffect(() => {
-    // The old values stay until the new ones arrive: a list that flickers cannot be clicked.
+    // The old values stay until the new ones arrive, because a list that flickers cannot be clicked.
     if (body.value === null) return
     shown.value = body.value.values.toSorted((a, b) => (b.count ?? 0) - (a.count ?? 0))
     if (prefix.value === '') isMany.value = body.value.next_cursor !== undefined
   }, [body.value])
-  // The application may lack the permission for the field in this dataset. Then there is nothing to choose.
+  // 403: the application may not read this field in this dataset.
   if (status.value === 403) return null
   return h(
     FacetList,
-    { title, counts: sayable(shown.value), chosen, choose },
-    isMany.value ? h(Beginning, { title, prefix }) : null,
+    { title, counts: withoutCommas(shown.value), chosen, choose },
+    isMany.value ? h(PrefixField, { title, prefix }) : null,
   )
 }
 
-function Beginning({ title, prefix }: { readonly title: string; readonly prefix: { value: string } }): ComponentChild {
+function PrefixField({
+  title,
+  prefix,
+}: {
+  readonly title: string
+  readonly prefix: { value: string }
+}): ComponentChild {
   return h('input', {
     type: 'search',
     class: 'facet-prefix',

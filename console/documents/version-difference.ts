@@ -2,9 +2,9 @@ import { useSignal } from '@preact/signals'
 import { type ComponentChild, h } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { addressOf } from '../app/address-of.ts'
-import { inWords } from '../app/ask.ts'
+import { inWords } from '../app/call-api.ts'
 import { go } from '../app/router.ts'
-import { useAnswer } from '../app/use-answer.ts'
+import { useApi } from '../app/use-api.ts'
 import type { ViewProps } from '../app/view-props.ts'
 import { pathSegment } from '../shared/path-segment.ts'
 import { momentInWords } from '../shared/words-of-time.ts'
@@ -27,7 +27,7 @@ export interface VersionDifferenceProps extends Pick<ViewProps, 'place'> {
  */
 export function VersionDifference({ documentId, count, place }: VersionDifferenceProps): ComponentChild {
   const path = `/v1/documents/${pathSegment(documentId)}`
-  const listed = useAnswer<{ versions: readonly Version[] }>({
+  const listed = useApi<{ versions: readonly Version[] }>({
     path: `${path}/versions`,
     query: { limit: versionsMax },
   })
@@ -35,8 +35,8 @@ export function VersionDifference({ documentId, count, place }: VersionDifferenc
   const newId = place.query.get('new') ?? versions[0]?.version_id ?? null
   const oldId = place.query.get('old') ?? versions[1]?.version_id ?? null
   const read = (id: string | null) => (id === null ? null : { path: `${path}/content`, query: { version_id: id } })
-  const older = useAnswer<Content>(read(oldId))
-  const newer = useAnswer<Content>(read(newId))
+  const older = useApi<Content>(read(oldId))
+  const newer = useApi<Content>(read(newId))
   if (listed.body.value !== null && versions.length < 2) return null
   const choose = (changes: Record<string, string>): void =>
     go(addressOf(place.path, { old: oldId ?? '', new: newId ?? '', ...changes }), { replace: true })
@@ -93,7 +93,7 @@ function Choice({ words, count, versions, chosen, choose }: ChoiceProps): Compon
 function Difference({ older, newer }: { readonly older: Content; readonly newer: Content }): ComponentChild {
   const rows = useSignal<readonly (Row & { readonly isSame: boolean })[] | null>(null)
   const fault = useSignal<string | null>(null)
-  const isWhole = useSignal(false)
+  const isExpanded = useSignal(false)
   useEffect(() => {
     rows.value = null
     // Loads the comparison when it is first needed.
@@ -113,7 +113,7 @@ function Difference({ older, newer }: { readonly older: Content; readonly newer:
   if (all.every(({ isSame }) => isSame)) return h('p', { class: 'note' }, 'Both versions have the same text.')
   const isNear = (i: number): boolean =>
     all.slice(Math.max(0, i - contextRows), i + contextRows + 1).some(({ isSame }) => !isSame)
-  const shown = all.filter(({ isSame }, i) => isWhole.value || !isSame || isNear(i))
+  const shown = all.filter(({ isSame }, i) => isExpanded.value || !isSame || isNear(i))
   const hidden = all.length - shown.length
   return h(
     'div',
@@ -137,7 +137,7 @@ function Difference({ older, newer }: { readonly older: Content; readonly newer:
             type: 'button',
             class: 'quiet-button',
             onClick: () => {
-              isWhole.value = true
+              isExpanded.value = true
             },
           },
           `Show ${hidden} unchanged paragraph${hidden === 1 ? '' : 's'}`,

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { type ComponentChild, type ComponentChildren, h } from 'preact'
-import { lacks, type Role } from '../app/self.ts'
+import { type Role, refusalFor } from '../app/self.ts'
 
 export interface ActButtonProps {
   readonly needs: Role
@@ -12,12 +12,12 @@ export interface ActButtonProps {
 }
 
 /**
- * A button that changes something. A reader who may not use it sees it, and learns why by screen reader, pointer or
- * touch.
+ * A button that changes something. For a reader without the role it is disabled, and screen reader, pointer and touch
+ * give the reason.
  */
 export function ActButton({ needs, act, of, isMain = false, children }: ActButtonProps): ComponentChild {
-  const reason = lacks(needs)
-  const isTold = useSignal(false)
+  const reason = refusalFor(needs)
+  const isReasonShown = useSignal(false)
   const button = h(
     'button',
     {
@@ -29,7 +29,7 @@ export function ActButton({ needs, act, of, isMain = false, children }: ActButto
         reason === null
           ? act
           : () => {
-              isTold.value = true
+              isReasonShown.value = true
             },
     },
     children,
@@ -46,6 +46,6 @@ export function ActButton({ needs, act, of, isMain = false, children }: ActButto
     'span',
     { class: 'act' },
     button,
-    h('span', { class: 'act-reason', role: 'status' }, isTold.value ? reason : null),
+    h('span', { class: 'act-reason', role: 'status' }, isReasonShown.value ? reason : null),
   )
 }

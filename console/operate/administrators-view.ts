@@ -7,10 +7,10 @@ import { Field } from './field.ts'
 import { FormDialog } from './form-dialog.ts'
 import { Head } from './head.ts'
 import { keyState } from './key-state.ts'
+import { ListStatus } from './list-status.ts'
 import { useRead } from './read.ts'
 import { SecretDialog } from './secret-dialog.ts'
 import { send } from './send.ts'
-import { Standing } from './standing.ts'
 import { state } from './state.ts'
 import { Table } from './table.ts'
 import { useOpen } from './use-open.ts'
@@ -35,23 +35,23 @@ const rolesInWords: Readonly<Record<Role, string>> = {
 
 /** Lists the people who operate this instance. The audit log names them. */
 export function AdministratorsView(): ComponentChild {
-  const { body, fault, again } = useRead<{ tokens: readonly Token[] }>('/admin/v1/tokens')
+  const { body, fault, reload } = useRead<{ tokens: readonly Token[] }>('/admin/v1/tokens')
   const tokens = body?.tokens ?? []
-  const making = useOpen()
-  const ending = useSignal<Token | null>(null)
+  const creating = useOpen()
+  const revoking = useSignal<Token | null>(null)
   const secret = useSignal<string | null>(null)
   const id = useId()
-  const make = async (fields: FormData): Promise<void> => {
+  const create = async (fields: FormData): Promise<void> => {
     const day = String(fields.get('day'))
-    const made = await send<{ admin_token: string }>('POST', '/admin/v1/tokens', {
+    const created = await send<{ admin_token: string }>('POST', '/admin/v1/tokens', {
       name: String(fields.get('name')).trim(),
       role: fields.get('role'),
       ...(day !== '' && { expires_at: `${day}T00:00:00Z` }),
     })
-    secret.value = made.admin_token
-    await again()
+    secret.value = created.admin_token
+    await reload()
   }
-  const { value: ended } = ending
+  const { value: revoked } = revoking
   return h(
     Fragment,
     null,
@@ -63,13 +63,13 @@ export function AdministratorsView(): ComponentChild {
         {
           needs: 'owner',
           isMain: true,
-          act: making.open,
+          act: creating.open,
         },
         'New administrator',
       ),
     ),
     h(
-      Standing,
+      ListStatus,
       { fault, isKnown: body !== null, isEmpty: tokens.length === 0 },
       'No personal tokens yet. Everyone signs in with the instance token, so the audit log cannot tell them apart.',
     ),
@@ -106,7 +106,7 @@ export function AdministratorsView(): ComponentChild {
                           needs: 'owner',
                           of: `token ${token.name}`,
                           act: () => {
-                            ending.value = token
+                            revoking.value = token
                           },
                         },
                         'Revoke',
@@ -115,14 +115,14 @@ export function AdministratorsView(): ComponentChild {
             },
           ],
         }),
-    making.isOpen
+    creating.isOpen
       ? h(
           FormDialog,
           {
             title: 'New administrator',
             action: 'Create token',
-            submit: make,
-            close: making.close,
+            submit: create,
+            close: creating.close,
           },
           h(Field, {
             label: 'Name',
@@ -144,20 +144,20 @@ export function AdministratorsView(): ComponentChild {
           h(Field, { label: 'Expires on (UTC)', name: 'day', type: 'date', note: 'Leave empty for no expiry.' }),
         )
       : null,
-    ended === null
+    revoked === null
       ? null
       : h(
           FormDialog,
           {
-            title: `Revoke token ${ended.name}`,
+            title: `Revoke token ${revoked.name}`,
             action: 'Revoke',
             isDangerous: true,
             submit: async () => {
-              await send('POST', `/admin/v1/tokens/${ended.token_id}/revoke`)
-              await again()
+              await send('POST', `/admin/v1/tokens/${revoked.token_id}/revoke`)
+              await reload()
             },
             close: () => {
-              ending.value = null
+              revoking.value = null
             },
           },
           h('p', null, 'It stops working immediately. This cannot be undone.'),

@@ -1,4 +1,5 @@
-/** Answers of the admin API, with the fields that the views read. */
+// Responses of the admin API, with the fields that the views read.
+
 export interface Indexing {
   readonly pending_documents: number
   readonly pending_vectors: number

@@ -2,12 +2,12 @@ import { type ComponentChild, Fragment, h } from 'preact'
 import type { Application } from './answers.ts'
 import { useRead } from './read.ts'
 
-/** Until the next read, an application that was just created is shown by its ID. */
+/** A new application is shown by its ID until the next read. */
 const everyMs = 30_000
 
 export type ApplicationNames = ReadonlyMap<string, string>
 
-/** Maps the application IDs in lists to the names that people know. */
+/** Returns the names of all applications by ID. */
 export function useApplicationNames(): ApplicationNames {
   const { body } = useRead<{ applications: readonly Application[] }>('/admin/v1/applications', {}, everyMs)
   return new Map(body?.applications.map((one) => [one.application_id, one.name]))

@@ -11,11 +11,11 @@ import { Field } from './field.ts'
 import { FormDialog } from './form-dialog.ts'
 import { Head } from './head.ts'
 import { KeyTable } from './key-table.ts'
+import { ListStatus } from './list-status.ts'
 import { PolicySection } from './policy-section.ts'
 import { type Read, type Tagged, useRead } from './read.ts'
 import { SecretDialog } from './secret-dialog.ts'
 import { send } from './send.ts'
-import { Standing } from './standing.ts'
 import { useOpen } from './use-open.ts'
 
 /** Shows one application: its entitlements, keys and limits. */
@@ -33,31 +33,31 @@ export function ApplicationView({ params }: ViewProps): ComponentChild {
       h('a', { href: '/operate/applications' }, 'All applications'),
       ` · ${params.application_id}`,
     ),
-    h(Standing, { fault, isKnown: body !== null, isEmpty: false }),
+    h(ListStatus, { fault, isKnown: body !== null, isEmpty: false }),
     body === null
       ? null
       : [
-          h(MayRead, { key: 'read', application: { body, tag: application.tag }, path, changed: application.again }),
+          h(Access, { key: 'read', application: { body, tag: application.tag }, path, changed: application.reload }),
           h(Keys, { key: 'keys', path }),
           h(PolicySection, {
             key: 'policy',
             application: { body, tag: application.tag },
             path,
-            changed: application.again,
+            changed: application.reload,
           }),
-          h(End, { key: 'end', application: body, path }),
+          h(DeleteApplication, { key: 'end', application: body, path }),
         ],
   )
 }
 
-function MayRead({
+function Access({
   application,
   path,
   changed,
 }: {
   readonly application: Tagged<Application>
   readonly path: string
-  readonly changed: Read<Application>['again']
+  readonly changed: Read<Application>['reload']
 }): ComponentChild {
   const { entitlements } = application.body
   const datasets = useRead<{ datasets: readonly Dataset[] }>('/admin/v1/datasets').body?.datasets ?? null
@@ -99,18 +99,18 @@ function MayRead({
 }
 
 function Keys({ path }: { readonly path: string }): ComponentChild {
-  const { body, fault, again } = useRead<{ keys: readonly Key[] }>(`${path}/keys`)
-  const making = useOpen()
+  const { body, fault, reload } = useRead<{ keys: readonly Key[] }>(`${path}/keys`)
+  const creating = useOpen()
   const secret = useSignal<string | null>(null)
   const keys = body?.keys ?? []
-  const make = async (fields: FormData): Promise<void> => {
+  const create = async (fields: FormData): Promise<void> => {
     const [name, day] = [String(fields.get('name')).trim(), String(fields.get('day'))]
-    const made = await send<{ api_key: string }>('POST', `${path}/keys`, {
+    const created = await send<{ api_key: string }>('POST', `${path}/keys`, {
       ...(name !== '' && { name }),
       ...(day !== '' && { expires_at: `${day}T00:00:00Z` }),
     })
-    secret.value = made.api_key
-    await again()
+    secret.value = created.api_key
+    await reload()
   }
   return h(
     'section',
@@ -123,25 +123,25 @@ function Keys({ path }: { readonly path: string }): ComponentChild {
         ActButton,
         {
           needs: 'operator',
-          act: making.open,
+          act: creating.open,
         },
         'New key',
       ),
     ),
     h(
-      Standing,
+      ListStatus,
       { fault, isKnown: body !== null, isEmpty: keys.length === 0 },
       'No keys yet. The application needs one to read anything.',
     ),
-    keys.length === 0 ? null : h(KeyTable, { label: 'Keys', keys, changed: again }),
-    making.isOpen
+    keys.length === 0 ? null : h(KeyTable, { label: 'Keys', keys, changed: reload }),
+    creating.isOpen
       ? h(
           FormDialog,
           {
             title: 'New key',
             action: 'Create key',
-            submit: make,
-            close: making.close,
+            submit: create,
+            close: creating.close,
           },
           h(Field, {
             label: 'Name',
@@ -164,8 +164,14 @@ function Keys({ path }: { readonly path: string }): ComponentChild {
   )
 }
 
-function End({ application, path }: { readonly application: Application; readonly path: string }): ComponentChild {
-  const asking = useOpen()
+function DeleteApplication({
+  application,
+  path,
+}: {
+  readonly application: Application
+  readonly path: string
+}): ComponentChild {
+  const deleting = useOpen()
   const remove = async (fields: FormData): Promise<void> => {
     await send('DELETE', `${path}${fields.get('force') === null ? '' : '?force=true'}`)
     go('/operate/applications')
@@ -177,11 +183,11 @@ function End({ application, path }: { readonly application: Application; readonl
       ActButton,
       {
         needs: 'operator',
-        act: asking.open,
+        act: deleting.open,
       },
       'Delete this application',
     ),
-    asking.isOpen
+    deleting.isOpen
       ? h(
           FormDialog,
           {
@@ -189,7 +195,7 @@ function End({ application, path }: { readonly application: Application; readonl
             action: 'Delete',
             isDangerous: true,
             submit: remove,
-            close: asking.close,
+            close: deleting.close,
           },
           h('p', null, 'Its keys stop working immediately and its subscriptions are deleted. The audit log is kept.'),
           h(

@@ -6,9 +6,9 @@ import { Field } from './field.ts'
 import { FormDialog } from './form-dialog.ts'
 import { Head } from './head.ts'
 import { keyState } from './key-state.ts'
+import { ListStatus } from './list-status.ts'
 import { useRead } from './read.ts'
 import { send } from './send.ts'
-import { Standing } from './standing.ts'
 import { Table } from './table.ts'
 import { useOpen } from './use-open.ts'
 import { counted, moment } from './words.ts'
@@ -17,11 +17,13 @@ import { counted, moment } from './words.ts'
 export function ApplicationsView(): ComponentChild {
   const { body, fault } = useRead<{ applications: readonly Application[] }>('/admin/v1/applications')
   const keys = useRead<{ keys: readonly Key[] }>('/admin/v1/keys').body?.keys ?? null
-  const making = useOpen()
+  const creating = useOpen()
   const applications = body?.applications ?? []
-  const make = async (fields: FormData): Promise<void> => {
-    const made = await send<Application>('POST', '/admin/v1/applications', { name: String(fields.get('name')).trim() })
-    go(`/operate/applications/${encodeURIComponent(made.application_id)}`)
+  const create = async (fields: FormData): Promise<void> => {
+    const created = await send<Application>('POST', '/admin/v1/applications', {
+      name: String(fields.get('name')).trim(),
+    })
+    go(`/operate/applications/${encodeURIComponent(created.application_id)}`)
   }
   return h(
     Fragment,
@@ -29,10 +31,10 @@ export function ApplicationsView(): ComponentChild {
     h(
       Head,
       { title: 'Applications', path: '/admin/v1/applications' },
-      h(ActButton, { needs: 'operator', act: making.open, isMain: true }, 'New application'),
+      h(ActButton, { needs: 'operator', act: creating.open, isMain: true }, 'New application'),
     ),
     h(
-      Standing,
+      ListStatus,
       { fault, isKnown: body !== null, isEmpty: applications.length === 0 },
       'No applications yet. Create one, choose what it can read, and give it a key.',
     ),
@@ -51,18 +53,18 @@ export function ApplicationsView(): ComponentChild {
               ],
             },
             { title: 'Can read', cell: ({ entitlements }) => datasetsInWords(entitlements) },
-            { title: 'Active keys', isNumber: true, cell: ({ application_id: id }) => working(keys, id) },
+            { title: 'Active keys', isNumber: true, cell: ({ application_id: id }) => activeKeys(keys, id) },
             { title: 'Updated', cell: ({ updated_at: at }) => moment(at) },
           ],
         }),
-    making.isOpen
+    creating.isOpen
       ? h(
           FormDialog,
           {
             title: 'New application',
             action: 'Create',
-            submit: make,
-            close: making.close,
+            submit: create,
+            close: creating.close,
           },
           h(Field, {
             label: 'Name',
@@ -76,7 +78,7 @@ export function ApplicationsView(): ComponentChild {
   )
 }
 
-function working(keys: readonly Key[] | null, applicationId: string): string {
+function activeKeys(keys: readonly Key[] | null, applicationId: string): string {
   if (keys === null) return '…'
   const own = keys.filter((key) => key.application_id === applicationId)
   return String(own.filter((key) => !['revoked', 'expired'].includes(keyState(key))).length)

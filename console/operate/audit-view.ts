@@ -1,8 +1,8 @@
 import { type ComponentChild, Fragment, h } from 'preact'
 import { Head } from './head.ts'
+import { ListStatus } from './list-status.ts'
 import { MoreButton } from './more-button.ts'
 import { usePages } from './read.ts'
-import { Standing } from './standing.ts'
 import { Table } from './table.ts'
 import { moment } from './words.ts'
 
@@ -22,7 +22,7 @@ export function AuditView(): ComponentChild {
     Fragment,
     null,
     h(Head, { title: 'Audit', path: '/admin/v1/audit' }),
-    h(Standing, { fault, isKnown: items !== null, isEmpty: items?.length === 0 }, 'No changes yet.'),
+    h(ListStatus, { fault, isKnown: items !== null, isEmpty: items?.length === 0 }, 'No changes yet.'),
     items === null || items.length === 0
       ? null
       : h(Table<Line>, {

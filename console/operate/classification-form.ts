@@ -1,12 +1,12 @@
 import { type ComponentChild, h } from 'preact'
 import { pathSegment } from '../shared/path-segment.ts'
 import type { Classification } from './answers.ts'
-import { ChangedMeanwhile } from './changed-meanwhile.ts'
+import { ConflictNotice } from './conflict-notice.ts'
 import { Editing } from './editing.ts'
 import { Field } from './field.ts'
 import { FormDialog } from './form-dialog.ts'
 import { send } from './send.ts'
-import { type Edit, typedInto } from './use-edit.ts'
+import { type Edit, inputAttributes } from './use-edit.ts'
 
 export interface ClassificationFormProps {
   readonly datasetId: string
@@ -48,8 +48,8 @@ export function ClassificationForm({ datasetId, code, taken, done, close }: Clas
   const all = `/admin/v1/datasets/${pathSegment(datasetId)}/classifications`
   const pathOf = (one: string): string => `${all}/${pathSegment(one)}`
   const save = async (edit: Edit<Fields>): Promise<void> => {
-    const made = edit.fields.code.trim()
-    if (code === null && taken.includes(made)) throw new Error(`The classification ${made} already exists.`)
+    const newCode = edit.fields.code.trim()
+    if (code === null && taken.includes(newCode)) throw new Error(`The classification ${newCode} already exists.`)
     await edit.save(async ({ code: typed, name, description, labels, active }, _, tag) => {
       const body = {
         name: name.trim(),
@@ -65,8 +65,8 @@ export function ClassificationForm({ datasetId, code, taken, done, close }: Clas
     h(
       FormDialog,
       { title: code ?? 'New classification', action: 'Save', submit: () => save(edit), close },
-      h(ChangedMeanwhile<Fields>, {
-        meanwhile: edit.meanwhile,
+      h(ConflictNotice<Fields>, {
+        conflict: edit.conflict,
         nameOf: (field) => names[field] ?? field,
         inWords: (_, value) =>
           typeof value === 'boolean'
@@ -83,11 +83,11 @@ export function ClassificationForm({ datasetId, code, taken, done, close }: Clas
             required: true,
             maxLength: 128,
             note: 'The name that facts of documents use.',
-            ...typedInto(edit, 'code'),
+            ...inputAttributes(edit, 'code'),
           })
         : null,
-      h(Field, { label: names.name!, required: true, maxLength: 200, ...typedInto(edit, 'name') }),
-      h(Field, { label: names.description!, maxLength: 4000, ...typedInto(edit, 'description') }),
+      h(Field, { label: names.name!, required: true, maxLength: 200, ...inputAttributes(edit, 'name') }),
+      h(Field, { label: names.description!, maxLength: 4000, ...inputAttributes(edit, 'description') }),
       h(
         'label',
         { class: 'check' },

@@ -4,15 +4,15 @@ import { pathSegment } from '../shared/path-segment.ts'
 import { ActButton } from './act-button.ts'
 import type { Classification, Dataset } from './answers.ts'
 import { ClassificationForm } from './classification-form.ts'
+import { ListStatus } from './list-status.ts'
 import { useRead } from './read.ts'
-import { Standing } from './standing.ts'
 import { state } from './state.ts'
 import { Table } from './table.ts'
 
 /** Lists a dataset's classifications, which facts of its documents can name. */
 export function Classifications({ dataset }: { readonly dataset: Dataset }): ComponentChild {
   const path = `/admin/v1/datasets/${pathSegment(dataset.dataset_id)}/classifications`
-  const { body, fault, again } = useRead<{ classifications: readonly Classification[] }>(path)
+  const { body, fault, reload } = useRead<{ classifications: readonly Classification[] }>(path)
   const dialog = useSignal<{ readonly code: string | null } | null>(null)
   const found = body?.classifications ?? []
   return h(
@@ -33,7 +33,7 @@ export function Classifications({ dataset }: { readonly dataset: Dataset }): Com
         'New classification',
       ),
     ),
-    h(Standing, { fault, isKnown: body !== null, isEmpty: found.length === 0 }, 'No classifications yet.'),
+    h(ListStatus, { fault, isKnown: body !== null, isEmpty: found.length === 0 }, 'No classifications yet.'),
     found.length === 0
       ? null
       : h(Table<Classification>, {
@@ -78,7 +78,7 @@ export function Classifications({ dataset }: { readonly dataset: Dataset }): Com
           datasetId: dataset.dataset_id,
           code: dialog.value.code,
           taken: found.map((one) => one.code),
-          done: again,
+          done: reload,
           close: () => {
             dialog.value = null
           },

@@ -8,11 +8,11 @@ import { Field } from './field.ts'
 import { FormDialog } from './form-dialog.ts'
 import { Head } from './head.ts'
 import { KeyTable } from './key-table.ts'
+import { ListStatus } from './list-status.ts'
 import { LiveTasks } from './live-tasks.ts'
 import { useRead } from './read.ts'
 import { SecretDialog } from './secret-dialog.ts'
 import { send } from './send.ts'
-import { Standing } from './standing.ts'
 import { Table } from './table.ts'
 import { useOpen } from './use-open.ts'
 import { moment } from './words.ts'
@@ -31,29 +31,29 @@ export function CollectorsView({ place }: ViewProps): ComponentChild {
   const found = collectors.body?.collectors ?? []
   const names = new Map(found.map((one) => [one.collector_id, one.name]))
   const own = (keys.body?.keys ?? []).filter((key) => key.collector_id !== null)
-  const making = useOpen()
-  const leaving = useSignal<Collector | null>(null)
+  const creating = useOpen()
+  const deleting = useSignal<Collector | null>(null)
   const secret = useSignal<string | null>(null)
-  const again = async (): Promise<void> => {
-    await Promise.all([collectors.again(), keys.again()])
+  const reload = async (): Promise<void> => {
+    await Promise.all([collectors.reload(), keys.reload()])
   }
-  const make = async (fields: FormData): Promise<void> => {
+  const create = async (fields: FormData): Promise<void> => {
     const datasets = String(fields.get('datasets'))
       .split(',')
       .map((one) => one.trim())
       .filter((one) => one !== '')
-    const made = await send<{ collector_key: string }>('POST', '/admin/v1/collectors', {
+    const created = await send<{ collector_key: string }>('POST', '/admin/v1/collectors', {
       name: String(fields.get('name')).trim(),
       ...(datasets.length > 0 && { datasets: [...new Set(datasets)] }),
     })
-    secret.value = made.collector_key
-    await again()
+    secret.value = created.collector_key
+    await reload()
   }
   const remove = async ({ collector_id: id }: Collector, fields: FormData): Promise<void> => {
     await send('DELETE', `/admin/v1/collectors/${pathSegment(id)}${fields.get('force') === null ? '' : '?force=true'}`)
-    await again()
+    await reload()
   }
-  const { value: left } = leaving
+  const { value: target } = deleting
   return h(
     Fragment,
     null,
@@ -65,13 +65,13 @@ export function CollectorsView({ place }: ViewProps): ComponentChild {
         {
           needs: 'operator',
           isMain: true,
-          act: making.open,
+          act: creating.open,
         },
         'New collector',
       ),
     ),
     h(
-      Standing,
+      ListStatus,
       { fault: collectors.fault ?? keys.fault, isKnown: collectors.body !== null, isEmpty: found.length === 0 },
       'No collectors yet. Create one and give its key to the program that collects.',
     ),
@@ -101,7 +101,7 @@ export function CollectorsView({ place }: ViewProps): ComponentChild {
                       needs: 'operator',
                       of: one.name,
                       act: () => {
-                        leaving.value = one
+                        deleting.value = one
                       },
                     },
                     'Delete',
@@ -119,7 +119,7 @@ export function CollectorsView({ place }: ViewProps): ComponentChild {
           h(KeyTable, {
             label: 'Collector keys',
             keys: own,
-            changed: again,
+            changed: reload,
             more: [
               {
                 title: 'Collector',
@@ -129,14 +129,14 @@ export function CollectorsView({ place }: ViewProps): ComponentChild {
           }),
         ),
     h(LiveTasks, { place, collectors: names }),
-    making.isOpen
+    creating.isOpen
       ? h(
           FormDialog,
           {
             title: 'New collector',
             action: 'Create',
-            submit: make,
-            close: making.close,
+            submit: create,
+            close: creating.close,
           },
           h(Field, { label: 'Name', name: 'name', required: true, maxLength: 200 }),
           h(Field, {
@@ -146,17 +146,17 @@ export function CollectorsView({ place }: ViewProps): ComponentChild {
           }),
         )
       : null,
-    left === null
+    target === null
       ? null
       : h(
           FormDialog,
           {
-            title: `Delete ${left.name}`,
+            title: `Delete ${target.name}`,
             action: 'Delete',
             isDangerous: true,
-            submit: (fields) => remove(left, fields),
+            submit: (fields) => remove(target, fields),
             close: () => {
-              leaving.value = null
+              deleting.value = null
             },
           },
           h('p', null, 'Its keys stop working immediately. Documents it sent are kept.'),

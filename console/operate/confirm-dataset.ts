@@ -5,7 +5,7 @@ import { counted } from './words.ts'
 
 const fieldName = 'confirmed'
 
-/** Says how many documents an erasure of a dataset removes. If there are any, the operator must type its ID. */
+/** Says how many documents an erasure of a dataset removes. If there are any, the operator must type the ID. */
 export function ConfirmDataset({ id }: { readonly id: string }): ComponentChild {
   const counts = useDocumentCounts([id])
   const documents = documentsOf(counts, id)
@@ -26,13 +26,13 @@ export function ConfirmDataset({ id }: { readonly id: string }): ComponentChild 
 }
 
 function inWords(counts: DocumentCounts, documents: number | null): string {
-  if (counts === 'asking') return 'Counting its documents …'
+  if (counts === 'loading') return 'Counting its documents …'
   if (documents === null) return 'The number of documents is not known: the search index is not responding.'
   if (documents === 0) return 'This dataset has no documents in the search index.'
   return `${counted(documents, 'document')} will be erased for good.`
 }
 
 /** Throws unless the ID was typed. */
-export function mustConfirm(id: string, fields: FormData): void {
+export function requireConfirmation(id: string, fields: FormData): void {
   if (String(fields.get(fieldName)).trim() !== id) throw new Error(`Type ${id} exactly to confirm.`)
 }

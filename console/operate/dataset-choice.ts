@@ -1,8 +1,8 @@
 import { type ComponentChild, h } from 'preact'
 import { useId } from 'preact/hooks'
 import type { Dataset } from './answers.ts'
+import { ListStatus } from './list-status.ts'
 import { useRead } from './read.ts'
-import { Standing } from './standing.ts'
 
 export interface DatasetChoiceProps {
   /** Empty if none is chosen. */
@@ -14,7 +14,7 @@ export interface DatasetChoiceProps {
 export function DatasetChoice({ chosen, choose }: DatasetChoiceProps): ComponentChild {
   const id = useId()
   const { body, fault } = useRead<{ datasets: readonly Dataset[] }>('/admin/v1/datasets')
-  if (body === null) return h(Standing, { fault, isKnown: false, isEmpty: false })
+  if (body === null) return h(ListStatus, { fault, isKnown: false, isEmpty: false })
   return h(
     'p',
     { class: 'field' },

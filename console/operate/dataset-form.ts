@@ -1,13 +1,13 @@
 import { type ComponentChild, h } from 'preact'
-import { lacks } from '../app/self.ts'
+import { refusalFor } from '../app/self.ts'
 import { pathSegment } from '../shared/path-segment.ts'
 import type { Dataset } from './answers.ts'
-import { ChangedMeanwhile } from './changed-meanwhile.ts'
+import { ConflictNotice } from './conflict-notice.ts'
 import { Editing } from './editing.ts'
 import { Field } from './field.ts'
 import { FormDialog } from './form-dialog.ts'
 import { send } from './send.ts'
-import { type Edit, typedInto } from './use-edit.ts'
+import { type Edit, inputAttributes } from './use-edit.ts'
 
 export interface DatasetFormProps {
   /** Null creates a new one. */
@@ -44,10 +44,10 @@ const pathOf = (id: string): string => `/admin/v1/datasets/${pathSegment(id)}`
 
 /** Creates or changes a dataset. */
 export function DatasetForm({ id, taken, done, close }: DatasetFormProps): ComponentChild {
-  const mayRetain = lacks('owner') === null
+  const mayRetain = refusalFor('owner') === null
   const save = async (edit: Edit<Fields>): Promise<void> => {
-    const made = edit.fields.id.trim()
-    if (id === null && taken.includes(made)) throw new Error(`The dataset ${made} already exists.`)
+    const newId = edit.fields.id.trim()
+    if (id === null && taken.includes(newId)) throw new Error(`The dataset ${newId} already exists.`)
     await edit.save(async ({ id: typed, name, description, days }, _, tag) => {
       const body = {
         name: name.trim(),
@@ -62,8 +62,8 @@ export function DatasetForm({ id, taken, done, close }: DatasetFormProps): Compo
     h(
       FormDialog,
       { title: id ?? 'New dataset', action: 'Save', submit: () => save(edit), close },
-      h(ChangedMeanwhile<Fields>, {
-        meanwhile: edit.meanwhile,
+      h(ConflictNotice<Fields>, {
+        conflict: edit.conflict,
         nameOf: (field) => names[field] ?? field,
         inWords: (_, value) => (value === '' ? 'empty' : String(value)),
       }),
@@ -73,11 +73,11 @@ export function DatasetForm({ id, taken, done, close }: DatasetFormProps): Compo
             required: true,
             maxLength: 128,
             note: 'Used in requests: letters, digits and . _ : -. It cannot be changed later.',
-            ...typedInto(edit, 'id'),
+            ...inputAttributes(edit, 'id'),
           })
         : null,
-      h(Field, { label: names.name!, required: true, maxLength: 200, ...typedInto(edit, 'name') }),
-      h(Field, { label: names.description!, maxLength: 4000, ...typedInto(edit, 'description') }),
+      h(Field, { label: names.name!, required: true, maxLength: 200, ...inputAttributes(edit, 'name') }),
+      h(Field, { label: names.description!, maxLength: 4000, ...inputAttributes(edit, 'description') }),
       mayRetain
         ? h(Field, {
             label: names.days!,
@@ -85,7 +85,7 @@ export function DatasetForm({ id, taken, done, close }: DatasetFormProps): Compo
             min: 1,
             max: 36_500,
             note: 'Documents are erased this many days after they arrived, whatever their publication date. Leave empty to keep them forever.',
-            ...typedInto(edit, 'days'),
+            ...inputAttributes(edit, 'days'),
           })
         : null,
     )

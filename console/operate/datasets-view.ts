@@ -6,27 +6,27 @@ import { pathSegment } from '../shared/path-segment.ts'
 import { ActButton } from './act-button.ts'
 import type { Dataset } from './answers.ts'
 import { Classifications } from './classifications.ts'
-import { ConfirmDataset, mustConfirm } from './confirm-dataset.ts'
+import { ConfirmDataset, requireConfirmation } from './confirm-dataset.ts'
 import { DatasetForm } from './dataset-form.ts'
 import { documentsOf, useDocumentCounts } from './document-counts.ts'
 import { FormDialog } from './form-dialog.ts'
 import { Head } from './head.ts'
+import { ListStatus } from './list-status.ts'
 import { useRead } from './read.ts'
 import { send } from './send.ts'
-import { Standing } from './standing.ts'
 import { Table } from './table.ts'
 import { count, counted } from './words.ts'
 
-type OpenDialog = { readonly what: 'make' } | { readonly what: 'edit' | 'delete'; readonly dataset: Dataset } | null
+type OpenDialog = { readonly what: 'create' } | { readonly what: 'edit' | 'delete'; readonly dataset: Dataset } | null
 
 /** Lists every dataset with its number of documents and its classifications. */
 export function DatasetsView({ place }: ViewProps): ComponentChild {
-  const { body, fault, again } = useRead<{ datasets: readonly Dataset[] }>('/admin/v1/datasets')
+  const { body, fault, reload } = useRead<{ datasets: readonly Dataset[] }>('/admin/v1/datasets')
   const dialog = useSignal<OpenDialog>(null)
   const datasets = body?.datasets ?? []
   const documents = useDocumentCounts(datasets.map(({ dataset_id: id }) => id))
   const chosen = datasets.find(({ dataset_id: id }) => id === place.query.get('dataset'))
-  const ask = (what: OpenDialog) => (): void => {
+  const show = (what: OpenDialog) => (): void => {
     dialog.value = what
   }
   return h(
@@ -35,10 +35,10 @@ export function DatasetsView({ place }: ViewProps): ComponentChild {
     h(
       Head,
       { title: 'Datasets', path: '/admin/v1/datasets' },
-      h(ActButton, { needs: 'operator', isMain: true, act: ask({ what: 'make' }) }, 'New dataset'),
+      h(ActButton, { needs: 'operator', isMain: true, act: show({ what: 'create' }) }, 'New dataset'),
     ),
     h(
-      Standing,
+      ListStatus,
       { fault, isKnown: body !== null, isEmpty: datasets.length === 0 },
       'No datasets yet. Collectors send documents into a dataset: create one first.',
     ),
@@ -81,12 +81,12 @@ export function DatasetsView({ place }: ViewProps): ComponentChild {
                   { class: 'row-tools' },
                   h(
                     ActButton,
-                    { needs: 'operator', of: dataset.dataset_id, act: ask({ what: 'edit', dataset }) },
+                    { needs: 'operator', of: dataset.dataset_id, act: show({ what: 'edit', dataset }) },
                     'Edit',
                   ),
                   h(
                     ActButton,
-                    { needs: 'owner', of: dataset.dataset_id, act: ask({ what: 'delete', dataset }) },
+                    { needs: 'owner', of: dataset.dataset_id, act: show({ what: 'delete', dataset }) },
                     'Delete',
                   ),
                 ),
@@ -97,12 +97,12 @@ export function DatasetsView({ place }: ViewProps): ComponentChild {
     dialog.value === null
       ? null
       : dialog.value.what === 'delete'
-        ? h(Deletion, { dataset: dialog.value.dataset, done: again, close: ask(null) })
+        ? h(Deletion, { dataset: dialog.value.dataset, done: reload, close: show(null) })
         : h(DatasetForm, {
             id: dialog.value.what === 'edit' ? dialog.value.dataset.dataset_id : null,
             taken: datasets.map((one) => one.dataset_id),
-            done: again,
-            close: ask(null),
+            done: reload,
+            close: show(null),
           }),
   )
 }
@@ -117,7 +117,7 @@ function Deletion({ dataset, done, close }: DeletionProps): ComponentChild {
   const isForced = useSignal(false)
   const { dataset_id: id } = dataset
   const remove = async (fields: FormData): Promise<void> => {
-    if (isForced.value) mustConfirm(id, fields)
+    if (isForced.value) requireConfirmation(id, fields)
     await send('DELETE', `/admin/v1/datasets/${pathSegment(id)}${isForced.value ? '?force=true' : ''}`)
     await done()
   }

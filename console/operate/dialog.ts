@@ -1,7 +1,7 @@
 import { type ComponentChild, type ComponentChildren, h } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
 
-/** Shows a question or a form above the page. Escape closes it, unless it must be answered. */
+/** Shows a question or a form above the page. Escape closes it, unless it `stays`. */
 export function Dialog({
   title,
   stays = false,

@@ -1,17 +1,17 @@
 import { type ComponentChild, h } from 'preact'
+import { ListStatus } from './list-status.ts'
 import { type Tagged, useRead } from './read.ts'
-import { Standing } from './standing.ts'
 import { type Edit, type Subject, useEdit } from './use-edit.ts'
 
 export interface EditingProps<Body, Fields> extends Omit<Subject<Body, Fields>, 'path' | 'first'> {
-  /** The path to read it from; null for a new one. */
+  /** The path of the object; null for a new one. */
   readonly path: string | null
-  /** The first content of a new one. */
+  /** The initial content of a new one. */
   readonly empty: Body
   readonly form: (edit: Edit<Fields>) => ComponentChild
 }
 
-/** Opens a form on a new object, or on one that is read again first, because the list may be outdated. */
+/** Opens a form for a new object, or for one that is read again first, because the list may be outdated. */
 export function Editing<Body, Fields extends Readonly<Record<string, unknown>>>(
   props: EditingProps<Body, Fields>,
 ): ComponentChild {
@@ -28,7 +28,7 @@ function Stored<Body, Fields extends Readonly<Record<string, unknown>>>(
 ): ComponentChild {
   const { body, tag, fault } = useRead<Body>(props.path)
   return body === null
-    ? h(Standing, { fault, isKnown: false, isEmpty: false })
+    ? h(ListStatus, { fault, isKnown: false, isEmpty: false })
     : h(Opened<Body, Fields>, { ...props, first: { body, tag } })
 }
 

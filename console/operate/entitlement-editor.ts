@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals'
 import { type ComponentChild, h } from 'preact'
 import { entitlementInWords } from '../account/entitlement-words.ts'
 import type { Application } from './answers.ts'
-import { ChangedMeanwhile } from './changed-meanwhile.ts'
+import { ConflictNotice } from './conflict-notice.ts'
 import { type Draft, draftOf, emptyDraft, entryOf } from './entitlement-draft.ts'
 import { EntitlementEffect } from './entitlement-effect.ts'
 import { EntitlementEntry, fieldNames } from './entitlement-entry.ts'
@@ -26,12 +26,12 @@ interface Fields extends Readonly<Record<string, unknown>> {
 
 const fieldsOf = ({ entitlements }: Application): Fields => ({ entries: entitlements.map(draftOf) })
 
-// An entry without a dataset is not filled in yet and opens nothing.
+/** An entry without a dataset is not filled in yet and makes nothing readable. */
 const isFilled = (draft: Draft): boolean => draft.datasets.length > 0
 
 /**
- * Edits an application's entries and shows how many documents they would open. Nothing changes before the form is
- * saved.
+ * Edits an application's entries and shows how many documents they would make readable. Nothing changes before the form
+ * is saved.
  */
 export function EntitlementEditor({ application, path, datasets, saved, close }: EditorProps): ComponentChild {
   const target = application.body.application_id
@@ -76,19 +76,19 @@ export function EntitlementEditor({ application, path, datasets, saved, close }:
   return h(
     'form',
     { class: 'editor', onSubmit: save, autocomplete: 'off' },
-    h(ChangedMeanwhile<Fields>, {
-      meanwhile: edit.meanwhile,
+    h(ConflictNotice<Fields>, {
+      conflict: edit.conflict,
       nameOf: () => 'Entitlements',
       inWords: (_, entries) => h(Entries, { drafts: entries as readonly Draft[] }),
     }),
-    edit.meanwhile === null
+    edit.conflict === null
       ? null
       : h(
           'p',
           null,
           h(
             'button',
-            { type: 'button', class: 'button small', onClick: () => set(edit.stands.entries) },
+            { type: 'button', class: 'button small', onClick: () => set(edit.current.entries) },
             'Start over from the current version',
           ),
         ),
@@ -106,7 +106,7 @@ export function EntitlementEditor({ application, path, datasets, saved, close }:
     ),
     h('button', { type: 'button', class: 'button small', onClick: () => set([...shown, emptyDraft]) }, 'Add entry'),
     h(EntitlementEffect, {
-      before: edit.stands.entries.map(entryOf),
+      before: edit.current.entries.map(entryOf),
       after: filled.map((position) => entryOf(drafts[position]!)),
       inWords: words,
       counted: (error) => {
@@ -128,8 +128,8 @@ export function EntitlementEditor({ application, path, datasets, saved, close }:
 }
 
 /**
- * Finds the entry and the field of a path such as `entitlements.0.languages.0`. Only filled entries were sent, so the
- * numbers differ.
+ * Finds the entry and the field of a path such as `entitlements.0.languages.0`. Only filled entries were sent, so
+ * `sent` maps their numbers to positions in the form.
  */
 function entryAndFieldOf(
   path: string,
@@ -153,7 +153,7 @@ function Entries({ drafts }: { readonly drafts: readonly Draft[] }): ComponentCh
       )
 }
 
-/** A half-typed time is not valid yet. */
+/** Returns an entry in words, without times that are still half-typed. */
 function inWordsOf(entry: ReturnType<typeof entryOf>): string {
   const { published_from: from, published_to: to, ...rest } = entry
   const times = Object.entries({ published_from: from, published_to: to }).filter(

@@ -5,29 +5,29 @@ import type { EntitlementCount, EntitlementEntry } from './answers.ts'
 import { countEntitlements } from './count-entitlements.ts'
 import { count, counted } from './words.ts'
 
-const restMs = 300
+const debounceMs = 300
 
 export interface EffectProps {
   readonly before: readonly EntitlementEntry[]
   readonly after: readonly EntitlementEntry[]
-  /** Words an error with the names of the form's fields. */
+  /** Returns an error in words, with the names of the form's fields. */
   readonly inWords: (error: unknown) => string | null
   /** Called with the server's error, or with null after a successful count. */
   readonly counted: (error: unknown) => void
 }
 
 /**
- * Shows how many documents the application sees now, and how many it would see. Counts when the draft has not changed
- * for a moment.
+ * Shows how many documents the application can read now, and how many it could read after saving. Counting is
+ * debounced.
  */
 export function EntitlementEffect({ before, after, inWords, counted: report }: EffectProps): ComponentChild {
   const found = useSignal<readonly EntitlementCount[] | null>(null)
   const fault = useSignal<string | null>(null)
   useEffect(() => {
-    const leaving = new AbortController()
+    const controller = new AbortController()
     const look = async (): Promise<void> => {
       try {
-        found.value = await Promise.all([before, after].map((entries) => countEntitlements(entries, leaving.signal)))
+        found.value = await Promise.all([before, after].map((entries) => countEntitlements(entries, controller.signal)))
         fault.value = null
         report(null)
       } catch (error) {
@@ -38,10 +38,10 @@ export function EntitlementEffect({ before, after, inWords, counted: report }: E
         report(error)
       }
     }
-    const timer = setTimeout(look, restMs)
+    const timer = setTimeout(look, debounceMs)
     return () => {
       clearTimeout(timer)
-      leaving.abort()
+      controller.abort()
     }
   }, [JSON.stringify([before, after])])
   if (fault.value !== null) return h('p', { class: 'fault effect', role: 'alert' }, fault.value)

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { type ComponentChild, h } from 'preact'
 import { useId } from 'preact/hooks'
-import { ConfirmDataset, mustConfirm } from './confirm-dataset.ts'
+import { ConfirmDataset, requireConfirmation } from './confirm-dataset.ts'
 import { DatasetChoice } from './dataset-choice.ts'
 import { Field } from './field.ts'
 import { FormDialog } from './form-dialog.ts'
@@ -41,7 +41,7 @@ export function ErasureForm({
   const kind = useSignal<Kind>('ids')
   const dataset = useSignal('')
   const erase = async (fields: FormData): Promise<void> => {
-    if (kind.value === 'dataset') mustConfirm(dataset.value, fields)
+    if (kind.value === 'dataset') requireConfirmation(dataset.value, fields)
     await send('POST', '/admin/v1/erasures', {
       ...selectionOf(kind.value, fields),
       keep_tombstones: fields.get('tombstones') !== null,

@@ -1,21 +1,21 @@
 import { type ComponentChild, Fragment, h } from 'preact'
-import { lacks } from '../app/self.ts'
+import { refusalFor } from '../app/self.ts'
 import { ActButton } from './act-button.ts'
 import { ErasureForm } from './erasure-form.ts'
 import { Head } from './head.ts'
+import { ListStatus } from './list-status.ts'
 import { MoreButton } from './more-button.ts'
 import { usePages } from './read.ts'
-import { Standing } from './standing.ts'
 import { state } from './state.ts'
 import { Table } from './table.ts'
 import { useOpen } from './use-open.ts'
 import { count, moment } from './words.ts'
 
-/** Says what the signed-in token may not do here, and what it may do instead. */
+/** Says what the signed-in token may not do here, and what an operator may do instead. */
 function WhyNot(): ComponentChild {
-  const reason = lacks('owner')
+  const reason = refusalFor('owner')
   if (reason === null) return null
-  if (lacks('operator') !== null) return h('p', { class: 'note' }, reason)
+  if (refusalFor('operator') !== null) return h('p', { class: 'note' }, reason)
   return h(
     'p',
     { class: 'note' },
@@ -37,10 +37,10 @@ interface Erasure {
 
 const everyMs = 5_000
 
-/** Lists erasures and their progress, without what they erased. */
+/** Lists erasures and their progress, but not what they erase. */
 export function ErasuresView(): ComponentChild {
-  const { items, fault, more, again } = usePages<Erasure>('/admin/v1/erasures', 'erasures', {}, everyMs)
-  const asking = useOpen()
+  const { items, fault, more, reload } = usePages<Erasure>('/admin/v1/erasures', 'erasures', {}, everyMs)
+  const erasing = useOpen()
   return h(
     Fragment,
     null,
@@ -52,16 +52,16 @@ export function ErasuresView(): ComponentChild {
         {
           needs: 'owner',
           isMain: true,
-          act: asking.open,
+          act: erasing.open,
         },
         'Erase documents',
       ),
     ),
     h(WhyNot, null),
     h(
-      Standing,
+      ListStatus,
       { fault, isKnown: items !== null, isEmpty: items?.length === 0 },
-      lacks('owner') === null
+      refusalFor('owner') === null
         ? 'No erasures yet. You can erase documents by ID, by author or by dataset.'
         : 'No erasures yet.',
     ),
@@ -85,10 +85,10 @@ export function ErasuresView(): ComponentChild {
           ],
         }),
     h(MoreButton, { more }),
-    asking.isOpen
+    erasing.isOpen
       ? h(ErasureForm, {
-          done: again,
-          close: asking.close,
+          done: reload,
+          close: erasing.close,
         })
       : null,
   )

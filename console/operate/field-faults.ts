@@ -1,4 +1,4 @@
-import { ApiError, inWords } from '../app/ask.ts'
+import { ApiError, inWords } from '../app/call-api.ts'
 
 /** An error in a field of a form. */
 export interface FieldFault {
@@ -9,7 +9,7 @@ export interface FieldFault {
 
 export const faultsOf = (error: unknown): readonly FieldFault[] => (error instanceof ApiError ? error.details : [])
 
-/** Returns the errors as a sentence with the form's names; null if there is nothing to say. */
+/** Returns an error in words, with the form's names for its fields; null for a request that was aborted. */
 export function faultInWords(error: unknown, nameOf: (path: string) => string | null): string | null {
   const named = faultsOf(error).map(({ path, message }) => [nameOf(path), message] as const)
   if (named.length === 0 || named.some(([name]) => name === null)) return inWords(error)

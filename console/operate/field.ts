@@ -5,9 +5,9 @@ export interface FieldProps {
   readonly label: string
   readonly name: string
   readonly note?: string
-  /** The error of the present value. */
+  /** The error in the current value. */
   readonly fault?: string | undefined
-  /** A warning about a value that may still be right. */
+  /** A warning about a value that may still be correct. */
   readonly hint?: string | undefined
   readonly [attribute: string]: unknown
 }
@@ -15,12 +15,13 @@ export interface FieldProps {
 /** An input with a label. Other properties become attributes of the input. */
 export function Field({ label, name, note, fault, hint, ...attributes }: FieldProps): ComponentChild {
   const id = useId()
-  const said = [
+  const remarks = [
     ['note', note],
     ['hint', hint],
     ['field-fault', fault],
   ].filter((one): one is [string, string] => one[1] !== undefined)
-  const described = said.length === 0 ? {} : { 'aria-describedby': said.map(([kind]) => `${id}-${kind}`).join(' ') }
+  const described =
+    remarks.length === 0 ? {} : { 'aria-describedby': remarks.map(([kind]) => `${id}-${kind}`).join(' ') }
   const wrong = fault === undefined ? {} : { 'aria-invalid': 'true' }
   return h(
     'p',
@@ -29,8 +30,8 @@ export function Field({ label, name, note, fault, hint, ...attributes }: FieldPr
     h('input', { id, name, spellcheck: false, ...described, ...wrong, ...attributes }),
     h(
       'span',
-      { class: 'said-of-field' },
-      said.map(([kind, words]) => h('span', { key: kind, class: kind, id: `${id}-${kind}` }, words)),
+      { class: 'field-remarks' },
+      remarks.map(([kind, words]) => h('span', { key: kind, class: kind, id: `${id}-${kind}` }, words)),
     ),
   )
 }

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { type ComponentChild, type ComponentChildren, h } from 'preact'
-import { inWords as asItIs } from '../app/ask.ts'
+import { inWords as defaultInWords } from '../app/call-api.ts'
 import { Dialog } from './dialog.ts'
 
 export interface FormProps {
@@ -13,12 +13,12 @@ export interface FormProps {
   /** For a form with columns. */
   readonly isWide?: boolean
   readonly submit: (fields: FormData) => Promise<void>
-  /** Words an error for this form. */
+  /** Returns an error in words, with the names of the form's fields. */
   readonly inWords?: (error: unknown) => string | null
   readonly close: () => void
 }
 
-/** A form that is sent once. It shows its errors, and closes when it succeeds. */
+/** A form that closes when it was sent, and shows the error if that failed. */
 export function FormDialog({
   title,
   children,
@@ -26,7 +26,7 @@ export function FormDialog({
   isDangerous,
   isWide = false,
   submit,
-  inWords = asItIs,
+  inWords = defaultInWords,
   close,
 }: FormProps): ComponentChild {
   const fault = useSignal<string | null>(null)

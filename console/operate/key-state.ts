@@ -5,10 +5,10 @@ export interface Dated {
   readonly revoked_at: string | null
 }
 
-/** Says in a word whether a key or token works. */
+/** Returns the state of a key or token, as one word or two. */
 export function keyState({ expires_at: expires, revoked_at: revoked }: Dated, now = Date.now()): string {
   if (revoked !== null) return 'revoked'
-  const left = expires === null ? Number.POSITIVE_INFINITY : Date.parse(expires) - now
-  if (left <= 0) return 'expired'
-  return left < soonMs ? 'expires soon' : 'active'
+  const remainingMs = expires === null ? Number.POSITIVE_INFINITY : Date.parse(expires) - now
+  if (remainingMs <= 0) return 'expired'
+  return remainingMs < soonMs ? 'expires soon' : 'active'
 }

@@ -29,10 +29,10 @@ export function KeyTable({ label, keys, changed, more = [] }: KeyTableProps): Co
     dialog.value = null
   }
   const rotate = async (key: Key, fields: FormData): Promise<void> => {
-    const made = await send<{ api_key: string }>('POST', `/admin/v1/keys/${key.key_id}/rotate`, {
+    const created = await send<{ api_key: string }>('POST', `/admin/v1/keys/${key.key_id}/rotate`, {
       grace_seconds: Math.round(Number(fields.get('hours')) * 3600),
     })
-    secret.value = made.api_key
+    secret.value = created.api_key
     await changed()
   }
   const revoke = async (key: Key): Promise<void> => {

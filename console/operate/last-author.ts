@@ -1,4 +1,4 @@
-import { ask } from '../app/ask.ts'
+import { callApi } from '../app/call-api.ts'
 
 /** The author and time of the last change. */
 export interface Author {
@@ -14,10 +14,10 @@ interface Line {
 
 const linesRead = 100
 
-/** Reads it from the first page of the audit log; null if the change is older. */
+/** Returns the author of the last change, from the first page of the audit log; null if the change is older. */
 export async function lastAuthor(target: string): Promise<Author | null> {
   const query = { limit: linesRead }
-  const { audit } = await ask<{ audit: readonly Line[] }>('GET', '/admin/v1/audit', { as: 'admin', query })
+  const { audit } = await callApi<{ audit: readonly Line[] }>('GET', '/admin/v1/audit', { as: 'admin', query })
   const line = audit.find((one) => one.target === target)
   return line === undefined ? null : { name: actorInWords(line.actor), at: line.at }
 }

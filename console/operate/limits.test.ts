@@ -18,7 +18,7 @@ test('the form has every limit of a policy, and no other', () => {
   assert.deepEqual(Object.keys(analysisTypes), types.items.enum)
 })
 
-test('a policy becomes fields and comes back, with values that the form does not know', () => {
+test('a policy survives the conversion to fields and back, with values that the form does not know', () => {
   const policy = {
     requests_per_second: 0.5,
     daily_quotas: { search: 0, export: 7 },

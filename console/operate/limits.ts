@@ -3,10 +3,10 @@ export interface Limit {
   /** Its path in the policy. */
   readonly path: string
   readonly name: string
-  /** On or off, without a number. */
+  /** Whether it is on or off, without a number. */
   readonly isSwitch?: boolean
   readonly note?: string
-  /** The number may have a fraction. */
+  /** Whether the number may have a fraction. */
   readonly isFraction?: boolean
   readonly min?: number
 }
@@ -71,7 +71,7 @@ export const analysisTypes: Readonly<Record<string, string>> = {
   feature_rollup: 'Counts',
   deduplication: 'Copies',
 }
-/** A list, not a number. */
+/** The path of the one limit that is a list. */
 export const typesPath = 'analysis.types'
 
 const limits = new Map(limitGroups.flatMap((group) => group.limits).map((limit) => [limit.path, limit]))
@@ -84,8 +84,8 @@ type Json = Readonly<Record<string, unknown>>
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /**
- * Flattens a policy to paths such as `daily_quotas.search`. Numbers that the form shows become text; values that it
- * does not know stay.
+ * Flattens a policy to paths such as `daily_quotas.search`. Numbers that the form shows become text. Values that the
+ * form does not know stay as they are.
  */
 export function fieldsOfPolicy(policy: Json, above = ''): Record<string, unknown> {
   return Object.fromEntries(

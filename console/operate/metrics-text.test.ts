@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { answersOf, bucketsOf, quantile, readMetrics, since, soleValue } from './metrics-text.ts'
+import { bucketsOf, increaseSince, quantile, readMetrics, soleValue, statsByOperation } from './metrics-text.ts'
 
 const text = (fast: number, slow: number, failed: number): string => `# HELP x y
 # TYPE tidemark_http_request_seconds histogram
@@ -25,22 +25,24 @@ test('samples are read with their labels, and other lines are ignored', () => {
 })
 
 test('responses of all statuses are summed by operation', () => {
-  const found = answersOf(readMetrics(text(6, 3, 1))).get('search.default')!
+  const found = statsByOperation(readMetrics(text(6, 3, 1))).get('search.default')!
   assert.deepEqual([found.requests, found.failures], [10, 1])
   assert.deepEqual(quantile(found, 0.35), { moreThan: 0, atMost: 0.1, part: 0.5 })
   assert.equal(quantile({ ...found, within: [] }, 0.5), null)
 })
 
-test('the difference of two samples has only new requests, or all of them after a restart', () => {
-  const [before, now] = [text(6, 3, 1), text(8, 3, 1)].map((one) => answersOf(readMetrics(one)).get('search.default')!)
-  const between = since(before, now!)
+test('the increase between two scrapes counts only new requests, or all of them after a restart', () => {
+  const [before, now] = [text(6, 3, 1), text(8, 3, 1)].map(
+    (one) => statsByOperation(readMetrics(one)).get('search.default')!,
+  )
+  const between = increaseSince(before, now!)
   assert.deepEqual([between.requests, between.failures], [2, 0])
   assert.equal(quantile(between, 1)?.atMost, 0.1)
-  assert.deepEqual(since(now, before!), before)
-  assert.deepEqual(since(undefined, now!), now)
+  assert.deepEqual(increaseSince(now, before!), before)
+  assert.deepEqual(increaseSince(undefined, now!), now)
 })
 
-test('a histogram without labels', () => {
+test('a histogram without other labels gives quantiles', () => {
   const text = 'left_bucket{le="0"} 9\nleft_bucket{le="10"} 10\nleft_bucket{le="+Inf"} 12\n'
   const left = bucketsOf(readMetrics(text), 'left')
   assert.deepEqual(quantile(left, 0.75), { moreThan: 0, atMost: 0, part: 1 })

@@ -1,4 +1,4 @@
-/** Parses the text of `/metrics`, as far as the console shows it. */
+/** One line of `/metrics`, in the Prometheus text format. */
 export interface Sample {
   readonly labels: Readonly<Record<string, string>>
   readonly value: number
@@ -25,11 +25,11 @@ export function readMetrics(text: string): Series {
   return series
 }
 
-/** The value of a series without labels; null if there is none. */
+/** Returns the value of a metric without labels; null if there is none. */
 export const soleValue = (series: Series, name: string): number | null => series.get(name)?.[0]?.value ?? null
 
-/** The answers of one operation: their number, the number of server errors, and the distribution of their times. */
-export interface Answered {
+/** The requests of one operation: their number, how many failed with 5xx, and the histogram of their durations. */
+export interface OperationStats {
   readonly operation: string
   readonly requests: number
   readonly failures: number
@@ -39,7 +39,7 @@ export interface Answered {
 
 const histogram = 'tidemark_http_request_seconds'
 
-export function answersOf(series: Series): ReadonlyMap<string, Answered> {
+export function statsByOperation(series: Series): ReadonlyMap<string, OperationStats> {
   const found = new Map<string, { requests: number; failures: number; within: Map<number, number> }>()
   const of = (operation: string) => {
     const known = found.get(operation) ?? { requests: 0, failures: 0, within: new Map<number, number>() }
@@ -64,15 +64,15 @@ export function answersOf(series: Series): ReadonlyMap<string, Answered> {
   )
 }
 
-/** The buckets of a histogram without labels. */
-export const bucketsOf = (series: Series, name: string): Pick<Answered, 'within'> => ({
+/** Returns the buckets of a histogram without other labels. */
+export const bucketsOf = (series: Series, name: string): Pick<OperationStats, 'within'> => ({
   within: (series.get(`${name}_bucket`) ?? [])
     .map(({ labels, value }) => [labels.le === '+Inf' ? Number.POSITIVE_INFINITY : Number(labels.le), value] as const)
     .sort(([a], [b]) => a - b),
 })
 
-/** Returns the difference of two samples. After a restart, counters start from zero. */
-export function since(before: Answered | undefined, now: Answered): Answered {
+/** Returns the increase between two scrapes. After a restart, which resets the counters, returns the later counts. */
+export function increaseSince(before: OperationStats | undefined, now: OperationStats): OperationStats {
   if (before === undefined || before.requests > now.requests) return now
   const earlier = new Map(before.within)
   return {
@@ -83,17 +83,17 @@ export function since(before: Answered | undefined, now: Answered): Answered {
   }
 }
 
-/** The bounds of the bucket that has the value. A histogram knows no more. */
-export interface Between {
+/** The bucket of a histogram that contains a quantile. */
+export interface BucketBounds {
   readonly moreThan: number
-  /** Infinite in the last bucket, which has no bound. */
+  /** Infinite for the last bucket, which has no upper bound. */
   readonly atMost: number
-  /** The position between the bounds, from 0 to 1, if values are spread evenly. */
+  /** The position of the quantile between the bounds, from 0 to 1, if values are spread evenly. */
   readonly part: number
 }
 
-/** Returns where the value lies that this share of all values does not exceed; null if there are no values. */
-export function quantile({ within }: Pick<Answered, 'within'>, share: number): Between | null {
+/** Returns the bucket of a quantile (0.95, for example); null if there are no values. */
+export function quantile({ within }: Pick<OperationStats, 'within'>, share: number): BucketBounds | null {
   const total = within.at(-1)?.[1] ?? 0
   if (total === 0) return null
   const at = within.findIndex(([, requests]) => requests >= share * total)

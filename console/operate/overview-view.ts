@@ -3,8 +3,8 @@ import { health } from '../app/health.ts'
 import type { Finding, Indexing } from './answers.ts'
 import { FirstSteps } from './first-steps.ts'
 import { Head } from './head.ts'
+import { ListStatus } from './list-status.ts'
 import { type Read, useRead } from './read.ts'
-import { Standing } from './standing.ts'
 import { state } from './state.ts'
 import { Tile } from './tile.ts'
 import { Traffic } from './traffic.ts'
@@ -12,7 +12,7 @@ import { count, counted, rate, size, span } from './words.ts'
 
 const everyMs = 5_000
 
-/** Says whether all is well and, if not, what to do. */
+/** Shows what needs attention and what to do about it, the search index, and this process's traffic. */
 export function OverviewView(): ComponentChild {
   const indexing = useRead<Indexing>('/admin/v1/indexing', {}, everyMs)
   const doctor = useRead<{ findings: readonly Finding[] }>('/admin/v1/findings', {}, 12 * everyMs)
@@ -21,7 +21,7 @@ export function OverviewView(): ComponentChild {
     null,
     h(Head, { title: 'Overview', path: '/admin/v1/indexing' }),
     h(Attention, { indexing, doctor }),
-    h(Standing, { fault: indexing.fault, isKnown: indexing.body !== null, isEmpty: false }),
+    h(ListStatus, { fault: indexing.fault, isKnown: indexing.body !== null, isEmpty: false }),
     indexing.body === null
       ? null
       : isEmpty(indexing.body)
@@ -35,7 +35,7 @@ const isEmpty = ({ indexed_documents: indexed, pending_documents: pending }: Ind
   indexed + pending === 0
 
 /** A problem, and what to do about it. */
-interface Trouble {
+interface Problem {
   readonly level: 'warning' | 'failure'
   readonly about: string
   readonly advice: string | null
@@ -47,12 +47,12 @@ interface AttentionProps {
 }
 
 function Attention({ indexing, doctor }: AttentionProps): ComponentChild {
-  const troubles: Trouble[] = [
+  const problems: Problem[] = [
     ...health.value.rows
       .filter(([, isGood]) => !isGood)
-      .map(([name, , detail]): Trouble => ({ level: 'failure', about: `${name}: ${detail}`, advice: null })),
-    ...(indexing.body?.warnings ?? []).map((about): Trouble => ({ level: 'warning', about, advice: null })),
-    ...(doctor.body?.findings ?? []).flatMap((one): Trouble[] =>
+      .map(([name, , detail]): Problem => ({ level: 'failure', about: `${name}: ${detail}`, advice: null })),
+    ...(indexing.body?.warnings ?? []).map((about): Problem => ({ level: 'warning', about, advice: null })),
+    ...(doctor.body?.findings ?? []).flatMap((one): Problem[] =>
       one.state === 'ok' ? [] : [{ level: one.state, about: one.about, advice: one.advice }],
     ),
   ].sort((a, b) => a.level.localeCompare(b.level))
@@ -62,12 +62,12 @@ function Attention({ indexing, doctor }: AttentionProps): ComponentChild {
     { class: 'card attention', 'aria-labelledby': 'attention' },
     h('h2', { id: 'attention' }, 'What needs attention'),
     doctor.fault === null ? null : h('p', { class: 'fault', role: 'alert' }, doctor.fault),
-    troubles.length === 0
+    problems.length === 0
       ? h('p', { role: 'status' }, isKnown ? 'Nothing. All checks passed.' : 'Checking …')
       : h(
           'ul',
           null,
-          troubles.map(({ level, about, advice }) =>
+          problems.map(({ level, about, advice }) =>
             h(
               'li',
               { key: about },
@@ -109,7 +109,7 @@ function Tiles({ indexing }: { readonly indexing: Indexing }): ComponentChild {
   )
 }
 
-/** Takes the number at the start of the server's text about its disk. */
+/** Splits the server's text about its disk into the size at its start and the rest. */
 function diskWords(detail: string): { readonly value: string; readonly note: string } {
   const [, free, rest = ''] = /^(?:only )?([\d.,]+ ?[KMGTP]i?B)(.*)$/.exec(detail) ?? []
   return free === undefined ? { value: '', note: detail } : { value: free, note: rest.trim() }

@@ -4,9 +4,9 @@ type Json = Readonly<Record<string, unknown>>
 export function patchOf(before: Json, after: Json): Json {
   const isObject = (value: unknown): value is Json =>
     typeof value === 'object' && value !== null && !Array.isArray(value)
-  const gone = Object.keys(before).filter((name) => !Object.hasOwn(after, name))
+  const removed = Object.keys(before).filter((name) => !Object.hasOwn(after, name))
   return Object.fromEntries([
-    ...gone.map((name) => [name, null]),
+    ...removed.map((name) => [name, null]),
     ...Object.entries(after).map(([name, value]) => {
       const was = before[name]
       return [name, isObject(value) && isObject(was) ? patchOf(was, value) : value]

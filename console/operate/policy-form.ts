@@ -2,8 +2,8 @@ import { useSignal } from '@preact/signals'
 import { type ComponentChild, h } from 'preact'
 import { useId } from 'preact/hooks'
 import type { Application } from './answers.ts'
-import { ChangedMeanwhile } from './changed-meanwhile.ts'
 import { Choices } from './choices.ts'
+import { ConflictNotice } from './conflict-notice.ts'
 import { Field } from './field.ts'
 import { faultInWords, faultsOf } from './field-faults.ts'
 import { FormDialog } from './form-dialog.ts'
@@ -19,7 +19,7 @@ import {
 import { patchOf } from './patch-of.ts'
 import type { Tagged } from './read.ts'
 import { send } from './send.ts'
-import { typedInto, useEdit } from './use-edit.ts'
+import { inputAttributes, useEdit } from './use-edit.ts'
 
 export interface PolicyFormProps {
   readonly first: Tagged<Application>
@@ -28,7 +28,7 @@ export interface PolicyFormProps {
   readonly close: () => void
 }
 
-/** The name is kept beside the limits, under a key that no limit has. */
+/** The key of the application's name among the limits. No limit has it. */
 const nameField = '.name'
 type Fields = Readonly<Record<string, unknown>>
 
@@ -38,7 +38,7 @@ const policyOf = ({ [nameField]: _, ...fields }: Fields): Fields => policyOfFiel
 
 const nameOf = (field: string): string => (field === nameField ? 'Name' : limitName(field))
 
-/** Maps request paths such as `policy.daily_quotas.search` and `name` to fields. */
+/** Maps a path in the request, such as `policy.daily_quotas.search` or `name`, to a field. */
 const fieldOf = (path: string): string | null =>
   path === 'name' ? nameField : path.startsWith('policy.') ? path.slice('policy.'.length).replace(/\.\d+$/, '') : null
 
@@ -68,9 +68,9 @@ export function PolicyForm({ first, path, done, close }: PolicyFormProps): Compo
   const save = async (): Promise<void> => {
     faults.value = new Map()
     if (json.value !== null) edit.set(typed(json.value))
-    await edit.save(async (fields, stands, tag) => {
+    await edit.save(async (fields, current, tag) => {
       const name = String(fields[nameField]).trim()
-      await send('PATCH', path, { name, policy: patchOf(policyOf(stands), policyOf(fields)) }, tag)
+      await send('PATCH', path, { name, policy: patchOf(policyOf(current), policyOf(fields)) }, tag)
     })
     await done()
   }
@@ -96,7 +96,7 @@ export function PolicyForm({ first, path, done, close }: PolicyFormProps): Compo
     h(Field, {
       key: limit.path,
       label: limitName(limit.path),
-      ...typedInto(edit, limit.path),
+      ...inputAttributes(edit, limit.path),
       type: 'number',
       min: limit.min ?? 0,
       step: limit.isFraction ? 'any' : 1,
@@ -122,13 +122,13 @@ export function PolicyForm({ first, path, done, close }: PolicyFormProps): Compo
   return h(
     FormDialog,
     { title: 'Name and limits', action: 'Save', isWide: true, submit: save, inWords, close },
-    h(ChangedMeanwhile<Fields>, { meanwhile: edit.meanwhile, nameOf, inWords: limitInWords }),
+    h(ConflictNotice<Fields>, { conflict: edit.conflict, nameOf, inWords: limitInWords }),
     h(Field, {
       label: 'Name',
       required: true,
       maxLength: 200,
       fault: faults.value.get(nameField),
-      ...typedInto(edit, nameField),
+      ...inputAttributes(edit, nameField),
     }),
     json.value === null
       ? limitGroups.map(({ title, limits }) =>

@@ -1,19 +1,19 @@
 import { type ComponentChild, Fragment, h } from 'preact'
 import { addressOf } from '../app/address-of.ts'
 import { go, type Place } from '../app/router.ts'
+import { ListStatus } from './list-status.ts'
 import { MoreButton } from './more-button.ts'
 import { usePages } from './read.ts'
-import { Standing } from './standing.ts'
 import { Table, type TableProps } from './table.ts'
 
 const everyMs = 5_000
 
 export interface QueueProps<Item> extends Omit<TableProps<Item>, 'rows'> {
   readonly place: Place
-  /** The path in the API, and the name of the list in its answer. */
+  /** The path in the API, and the name of the list in its response. */
   readonly path: string
   readonly name: string
-  /** Shown if the list is empty: without finished items, and with them. */
+  /** Shown if the list is empty, without and with finished items. */
   readonly none: { readonly unfinished: string; readonly all: string }
 }
 
@@ -41,7 +41,7 @@ export function Queue<Item>({ place, path, name, none, ...table }: QueueProps<It
         'Include finished ones',
       ),
     ),
-    h(Standing, { fault, isKnown: items !== null, isEmpty: items?.length === 0 }, all ? none.all : none.unfinished),
+    h(ListStatus, { fault, isKnown: items !== null, isEmpty: items?.length === 0 }, all ? none.all : none.unfinished),
     items === null || items.length === 0 ? null : h(Table<Item>, { ...table, rows: items }),
     h(MoreButton, { more }),
   )

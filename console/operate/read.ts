@@ -1,34 +1,33 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { type AskOptions, ask, askRaw, inWords } from '../app/ask.ts'
+import { type CallOptions, callApi, callApiRaw, inWords } from '../app/call-api.ts'
 
-/** The server's answer or error. `again` reads once more, and the old answer stays until the new one arrives. */
+/** The server's response or error. After `reload`, the old response stays until the new one arrives. */
 export interface Read<Body> {
   readonly body: Body | null
-  /** The ETag of the answer, for `If-Match`; null if it has none. */
+  /** The ETag of the response, for `If-Match`; null if it has none. */
   readonly tag: string | null
   readonly fault: string | null
-  readonly again: () => Promise<void>
+  readonly reload: () => Promise<void>
 }
 
-/** An answer with its ETag. */
+/** A response body with its ETag. */
 export interface Tagged<Body> {
   readonly body: Body
   readonly tag: string | null
 }
 
-export async function readTagged<Body>(path: string, options: AskOptions = {}): Promise<Tagged<Body>> {
-  const answer = await askRaw('GET', path, { as: 'admin', ...options })
+export async function readTagged<Body>(path: string, options: CallOptions = {}): Promise<Tagged<Body>> {
+  const answer = await callApiRaw('GET', path, { as: 'admin', ...options })
   return { body: (await answer.json()) as Body, tag: answer.headers.get('etag') }
 }
 
 /**
- * Reads from the admin API when the view opens and when the request changes, and also at the interval `everyMs`, if
- * given.
+ * Reads from the admin API when the view opens and when the request changes. With `everyMs`, polls at that interval.
  */
 export function useRead<Body>(
   path: string,
-  query: AskOptions['query'] = {},
+  query: CallOptions['query'] = {},
   everyMs: number | null = null,
 ): Read<Body> {
   const found = useSignal<Tagged<Body> | null>(null)
@@ -43,15 +42,15 @@ export function useRead<Body>(
     }
   }
   useEffect(() => {
-    const leaving = new AbortController()
-    repeat(() => read(leaving.signal), everyMs, leaving.signal)
-    return () => leaving.abort()
+    const controller = new AbortController()
+    repeat(() => read(controller.signal), everyMs, controller.signal)
+    return () => controller.abort()
   }, [request])
   const { body = null, tag = null } = found.value ?? {}
-  return { body, tag, fault: fault.value, again: () => read() }
+  return { body, tag, fault: fault.value, reload: () => read() }
 }
 
-/** Runs a step once, or at an interval while the page is visible, never two at a time. */
+/** Runs a step once, or with `everyMs` repeatedly. Steps never overlap, and a hidden page skips them. */
 export async function repeat(step: () => Promise<void>, everyMs: number | null, until: AbortSignal): Promise<void> {
   for (;;) {
     if (!document.hidden) await step()
@@ -67,18 +66,18 @@ export interface Pages<Item> {
   readonly fault: string | null
   /** Null if there are no more pages. */
   readonly more: (() => Promise<void>) | null
-  /** Reads from the beginning. */
-  readonly again: () => Promise<void>
+  /** Reads the first page again. */
+  readonly reload: () => Promise<void>
 }
 
 /**
- * `name` is the name of the list in the answer; `next_before` continues it. With `everyMs`, the newest page is polled
- * until the reader loads older ones.
+ * Reads a list in pages. `name` is the name of the list in the response, and `next_before` continues it. With
+ * `everyMs`, the newest page is polled until the reader loads older ones.
  */
 export function usePages<Item>(
   path: string,
   name: string,
-  query: AskOptions['query'] = {},
+  query: CallOptions['query'] = {},
   everyMs: number | null = null,
 ): Pages<Item> {
   const items = useSignal<readonly Item[] | null>(null)
@@ -88,7 +87,7 @@ export function usePages<Item>(
   const read = async (before: string | null, signal?: AbortSignal): Promise<void> => {
     try {
       const pageQuery = { ...query, ...(before !== null && { before }) }
-      const page = await ask<Record<string, unknown>>('GET', path, {
+      const page = await callApi<Record<string, unknown>>('GET', path, {
         as: 'admin',
         query: pageQuery,
         ...(signal && { signal }),
@@ -103,20 +102,20 @@ export function usePages<Item>(
     }
   }
   useEffect(() => {
-    const leaving = new AbortController()
+    const controller = new AbortController()
     items.value = null
     isExtended.value = false
     const look = async (): Promise<void> => {
-      if (!isExtended.value) await read(null, leaving.signal)
+      if (!isExtended.value) await read(null, controller.signal)
     }
-    repeat(look, everyMs, leaving.signal)
-    return () => leaving.abort()
+    repeat(look, everyMs, controller.signal)
+    return () => controller.abort()
   }, [JSON.stringify([path, query])])
   const { value: after } = next
   return {
     items: items.value,
     fault: fault.value,
     more: after === null ? null : () => read(after),
-    again: () => read(null),
+    reload: () => read(null),
   }
 }

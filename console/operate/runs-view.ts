@@ -2,6 +2,7 @@ import { type ComponentChild, Fragment, h } from 'preact'
 import type { ViewProps } from '../app/view-props.ts'
 import { ApplicationLink, useApplicationNames } from './application-names.ts'
 import { Head } from './head.ts'
+import { analysisTypes } from './limits.ts'
 import { isAll, Queue } from './queue.ts'
 import { state } from './state.ts'
 import { ago, moment, span } from './words.ts'
@@ -41,7 +42,7 @@ export function RunsView({ place }: ViewProps): ComponentChild {
         {
           title: 'Run',
           cell: ({ run_id: id, analysis_type: type, subscription_id: subscription }) => [
-            type.replaceAll('_', ' '),
+            analysisTypes[type] ?? type,
             h('small', null, subscription === null ? id : `${id}, by a subscription`),
           ],
         },
@@ -60,9 +61,7 @@ function Progress({ run }: { readonly run: Run }): ComponentChild {
     'div',
     null,
     state(run.status),
-    run.status === 'running'
-      ? h('progress', { max: 1, value: run.progress, 'aria-label': 'How much of the computation is done' })
-      : null,
+    run.status === 'running' ? h('progress', { max: 1, value: run.progress, 'aria-label': 'Progress' }) : null,
     run.error === null ? null : h('small', { dir: 'auto' }, run.error.message),
   )
 }

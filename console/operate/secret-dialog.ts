@@ -2,7 +2,7 @@ import { type ComponentChild, h } from 'preact'
 import { CopyButton } from '../shared/copy-button.ts'
 import { Dialog } from './dialog.ts'
 
-/** Shows a secret once. Only the button closes the dialog, because the secret cannot be shown again. */
+/** Shows a new secret. Only its button closes the dialog, because the secret cannot be shown again. */
 export function SecretDialog({
   title,
   secret,

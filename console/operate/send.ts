@@ -1,7 +1,7 @@
-import { askRaw } from '../app/ask.ts'
+import { callApiRaw } from '../app/call-api.ts'
 
 /**
- * Sends a change to the admin API. `tag` is the ETag of the state to change. Returns the answer; null if it is empty.
+ * Sends a change to the admin API. `tag` is the ETag of the state to change. Returns the response; null if it is empty.
  */
 export async function send<Body>(
   method: 'POST' | 'PUT' | 'PATCH' | 'DELETE',
@@ -9,7 +9,7 @@ export async function send<Body>(
   body?: unknown,
   tag: string | null = null,
 ): Promise<Body> {
-  const answer = await askRaw(method, path, {
+  const answer = await callApiRaw(method, path, {
     as: 'admin',
     ...(body !== undefined && { body }),
     ...(tag !== null && { headers: { 'if-match': tag } }),

@@ -5,7 +5,7 @@ export interface Column<Row> {
   readonly title: string
   readonly cell: (row: Row) => ComponentChild
   readonly isNumber?: boolean
-  /** The column has buttons, aligned right. */
+  /** Whether the column has buttons. They are aligned right. */
   readonly isTools?: boolean
 }
 
@@ -17,7 +17,7 @@ export interface TableProps<Row> {
   readonly keyOf: (row: Row) => string
 }
 
-/** More rows are drawn on request: nobody reads ten thousand, and drawing them blocks the page. */
+/** At first, a table draws this many rows, because thousands would block the page. A button draws more. */
 const rowsAtOnce = 200
 
 /** A table. On a phone each row is a card, and each cell names its column. */

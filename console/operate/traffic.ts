@@ -1,17 +1,17 @@
 import { useSignal } from '@preact/signals'
 import { type ComponentChild, h } from 'preact'
 import { useEffect } from 'preact/hooks'
-import { askRaw, inWords } from '../app/ask.ts'
+import { callApiRaw, inWords } from '../app/call-api.ts'
 import {
-  type Answered,
-  answersOf,
-  type Between,
+  type BucketBounds,
   bucketsOf,
+  increaseSince,
+  type OperationStats,
   quantile,
   readMetrics,
   type Series,
-  since,
   soleValue,
+  statsByOperation,
 } from './metrics-text.ts'
 import { repeat } from './read.ts'
 import { Table } from './table.ts'
@@ -19,49 +19,52 @@ import { Tile, type TileProps } from './tile.ts'
 import { count, counted, latency, rate, size } from './words.ts'
 
 const everyMs = 5_000
-/** Console files and probes, which nobody waits for. */
-const isOfBrowsers = /^(pages|health)\./
+/** The table leaves out the files of the console and health probes. */
+const hiddenOperations = /^(pages|health)\./
 
-interface Look {
+interface Scrape {
   readonly at: number
   readonly series: Series
-  readonly answers: ReadonlyMap<string, Answered>
+  readonly stats: ReadonlyMap<string, OperationStats>
 }
 
-interface Row extends Answered {
-  /** Requests per second since the last sample; null before the second sample. */
+interface Row extends OperationStats {
+  /** Requests per second between the last two scrapes; null before the second one. */
   readonly perSecond: number | null
-  readonly median: Between | null
-  readonly slow: Between | null
+  readonly median: BucketBounds | null
+  readonly slow: BucketBounds | null
 }
 
-/** Shows this process's operations, their rates and times: since its start, and between the last two samples. */
+/**
+ * Shows the requests of this process by operation. Rates are between the last two scrapes, other figures since its
+ * start.
+ */
 export function Traffic(): ComponentChild {
-  const looks = useSignal<readonly Look[]>([])
+  const scrapes = useSignal<readonly Scrape[]>([])
   const fault = useSignal<string | null>(null)
   useEffect(() => {
-    const leaving = new AbortController()
-    const look = async (): Promise<void> => {
+    const controller = new AbortController()
+    const scrape = async (): Promise<void> => {
       try {
-        const answer = await askRaw('GET', '/metrics', { as: 'admin', signal: leaving.signal })
+        const answer = await callApiRaw('GET', '/metrics', { as: 'admin', signal: controller.signal })
         const series = readMetrics(await answer.text())
-        looks.value = [...looks.value.slice(-1), { at: performance.now(), series, answers: answersOf(series) }]
+        scrapes.value = [...scrapes.value.slice(-1), { at: performance.now(), series, stats: statsByOperation(series) }]
         fault.value = null
       } catch (error) {
         fault.value = inWords(error) ?? fault.value
       }
     }
-    repeat(look, everyMs, leaving.signal)
-    return () => leaving.abort()
+    repeat(scrape, everyMs, controller.signal)
+    return () => controller.abort()
   }, [])
-  const [before, now] = looks.value.length === 2 ? looks.value : [null, looks.value[0]]
+  const [before, now] = scrapes.value.length === 2 ? scrapes.value : [null, scrapes.value[0]]
   if (fault.value !== null) return h('p', { class: 'notice bad', role: 'alert' }, fault.value)
   if (now === undefined) return null
-  const rows = [...now.answers.values()]
-    .filter(({ operation }) => !isOfBrowsers.test(operation))
+  const rows = [...now.stats.values()]
+    .filter(({ operation }) => !hiddenOperations.test(operation))
     .map((one) => rowOf(one, before, now))
     .sort((a, b) => b.requests - a.requests)
-  const lately = rows.reduce((sum, { perSecond }) => sum + (perSecond ?? 0), 0)
+  const totalPerSecond = rows.reduce((sum, { perSecond }) => sum + (perSecond ?? 0), 0)
   return h(
     'section',
     { 'aria-labelledby': 'traffic' },
@@ -71,7 +74,7 @@ export function Traffic(): ComponentChild {
       { class: 'tiles' },
       h(Tile, {
         name: 'Requests',
-        value: before === null ? '…' : rate(lately),
+        value: before === null ? '…' : rate(totalPerSecond),
         note: before === null ? 'per second (measuring)' : 'per second right now',
       }),
       h(Tile, { name: 'Change feed', ...feedInWords(now.series) }),
@@ -104,7 +107,7 @@ export function Traffic(): ComponentChild {
   )
 }
 
-/** Says how many applications read the feed, and how many events a page leaves them behind its end. */
+/** Says how many applications read the feed, and how far behind its end they are after a page. */
 function feedInWords(series: Series): Pick<TileProps, 'value' | 'note'> {
   const readers = soleValue(series, 'tidemark_feed_readers') ?? 0
   const behind = quantile(bucketsOf(series, 'tidemark_feed_behind_events'), 0.95)
@@ -115,21 +118,21 @@ function feedInWords(series: Series): Pick<TileProps, 'value' | 'note'> {
         ? 'Readers are up to date'
         : behind.moreThan === 0
           ? `Pages left readers at most ${counted(behind.atMost, 'event')} behind`
-          : // Each bucket is ten times as wide as the one before, so interpolation would invent a figure.
+          : // Each bucket is ten times as wide as the one before, too wide to interpolate.
             `Some pages left readers more than ${counted(behind.moreThan, 'event')} behind`
   return { value: counted(readers, 'reader'), note }
 }
 
-function latencyOf(between: Between | null): string {
+function latencyOf(between: BucketBounds | null): string {
   if (between === null) return ''
   const { moreThan, atMost, part } = between
   return atMost === Number.POSITIVE_INFINITY ? `> ${latency(moreThan)}` : latency(moreThan + part * (atMost - moreThan))
 }
 
-function rowOf(one: Answered, before: Look | null, now: Look): Row {
+function rowOf(one: OperationStats, before: Scrape | null, now: Scrape): Row {
   const perSecond =
     before === null
       ? null
-      : since(before.answers.get(one.operation), one).requests / Math.max(0.001, (now.at - before.at) / 1000)
+      : increaseSince(before.stats.get(one.operation), one).requests / Math.max(0.001, (now.at - before.at) / 1000)
   return { ...one, perSecond, median: quantile(one, 0.5), slow: quantile(one, 0.95) }
 }

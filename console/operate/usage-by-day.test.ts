@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { applicationsById, byDay } from './usage-by-day.ts'
+import { byDay, usageByApplication } from './usage-by-day.ts'
 
 const line = (application_id: string, day: string, operation: string, used: number) => ({
   application_id,
@@ -25,7 +25,7 @@ test('every day is listed, in order', () => {
 })
 
 test('applications and their operations are sorted by requests, the most first', () => {
-  assert.deepEqual(applicationsById(usage), [
+  assert.deepEqual(usageByApplication(usage), [
     {
       applicationId: 'b',
       requests: 13,

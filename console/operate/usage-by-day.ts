@@ -5,7 +5,7 @@ export interface Usage {
   readonly used: number
 }
 
-/** Returns every day of the range in order, including days without use. */
+/** Returns the number of requests on each day of the range, including days without any. */
 export function byDay(
   usage: readonly Usage[],
   from: string,
@@ -20,8 +20,8 @@ export function byDay(
   return [...days]
 }
 
-/** Returns the use of each application over all days, the highest first. */
-export function applicationsById(usage: readonly Usage[]): readonly {
+/** Returns the requests of each application over all days, the highest number first. */
+export function usageByApplication(usage: readonly Usage[]): readonly {
   readonly applicationId: string
   readonly requests: number
   readonly operations: readonly (readonly [operation: string, used: number])[]

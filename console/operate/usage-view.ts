@@ -5,10 +5,10 @@ import type { ViewProps } from '../app/view-props.ts'
 import { dayInWords } from '../shared/words-of-time.ts'
 import { ApplicationLink, useApplicationNames } from './application-names.ts'
 import { Head } from './head.ts'
+import { ListStatus } from './list-status.ts'
 import { useRead } from './read.ts'
-import { Standing } from './standing.ts'
 import { Table } from './table.ts'
-import { applicationsById, byDay, type Usage } from './usage-by-day.ts'
+import { byDay, type Usage, usageByApplication } from './usage-by-day.ts'
 import { count } from './words.ts'
 
 const spans = [7, 30, 90] as const
@@ -21,7 +21,7 @@ interface Row {
   readonly operations: readonly (readonly [operation: string, used: number])[]
 }
 
-/** Shows each application's use by day. */
+/** Shows requests by day, and by application and operation. */
 export function UsageView({ place }: ViewProps): ComponentChild {
   const days = spans.find((one) => String(one) === place.query.get('days')) ?? spans[0]
   const only = place.query.get('application') ?? ''
@@ -29,7 +29,7 @@ export function UsageView({ place }: ViewProps): ComponentChild {
   const { body, fault } = useRead<{ usage: readonly Usage[] }>('/admin/v1/usage', { ...range, application_id: only })
   const names = useApplicationNames()
   const usage = body?.usage ?? []
-  const rows = applicationsById(usage)
+  const rows = usageByApplication(usage)
   const to = (changed: { readonly days?: string; readonly application?: string }): void =>
     go(addressOf('/operate/usage', { days: String(days), application: only, ...changed }))
   return h(
@@ -67,7 +67,7 @@ export function UsageView({ place }: ViewProps): ComponentChild {
         ),
       ),
     ),
-    h(Standing, { fault, isKnown: body !== null, isEmpty: usage.length === 0 }, 'No requests in this period.'),
+    h(ListStatus, { fault, isKnown: body !== null, isEmpty: usage.length === 0 }, 'No requests in this period.'),
     usage.length === 0
       ? null
       : [

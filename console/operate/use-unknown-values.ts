@@ -3,15 +3,16 @@ import { useEffect } from 'preact/hooks'
 import type { EntitlementEntry } from './answers.ts'
 import { countEntitlements } from './count-entitlements.ts'
 
-const restMs = 500
+const debounceMs = 500
 const lists = ['platforms', 'languages', 'regions'] as const
-/** Each value costs a request. Further values are not checked. */
+/** Only the first values are checked, because each costs a request. */
 const valuesMax = 12
 
 type Unknown = ReadonlyMap<string, readonly string[]>
 
 /**
- * Returns the values, by list, that no document of the entry's datasets has. They are allowed, but usually mistakes.
+ * Returns the values, by list, that no document of the entry's datasets has. They are allowed, but are usually
+ * mistakes.
  */
 export function useUnknownValues({ datasets, ...entry }: EntitlementEntry): Unknown {
   const found = useSignal<Unknown>(new Map())
@@ -19,16 +20,16 @@ export function useUnknownValues({ datasets, ...entry }: EntitlementEntry): Unkn
     .flatMap((list) => (entry[list] ?? []).map((value) => [list, value] as const))
     .slice(0, valuesMax)
   useEffect(() => {
-    const leaving = new AbortController()
+    const controller = new AbortController()
     const isUnknown = ([list, value]: (typeof checked)[number]): Promise<boolean> =>
-      countEntitlements([{ datasets, [list]: [value] }], leaving.signal).then(
+      countEntitlements([{ datasets, [list]: [value] }], controller.signal).then(
         ({ documents }) => documents === 0,
         // This is only a hint. Errors in the entry are shown where its effect is counted.
         () => false,
       )
     const look = async (): Promise<void> => {
       const without = await Promise.all(checked.map(async (one) => ((await isUnknown(one)) ? [one] : [])))
-      if (leaving.signal.aborted) return
+      if (controller.signal.aborted) return
       const byList = Map.groupBy(without.flat(), ([list]) => list)
       found.value = new Map([...byList].map(([list, values]) => [list, values.map(([, value]) => value)]))
     }
@@ -36,10 +37,10 @@ export function useUnknownValues({ datasets, ...entry }: EntitlementEntry): Unkn
       found.value = new Map()
       return
     }
-    const timer = setTimeout(look, restMs)
+    const timer = setTimeout(look, debounceMs)
     return () => {
       clearTimeout(timer)
-      leaving.abort()
+      controller.abort()
     }
   }, [JSON.stringify([datasets, checked])])
   return found.value

@@ -1,4 +1,3 @@
-/** Formats numbers and times for operators. */
 export const moment = (time: string): string =>
   new Date(time).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
 
@@ -10,7 +9,7 @@ export const counted = (number: number, one: string, many = `${one}s`): string =
 /** Rounds to two significant digits below 100: 0.031, 3.1, 310. */
 export const rate = (number: number): string => (number >= 100 ? count(number) : String(Number(number.toPrecision(2))))
 
-/** In steps of 1,024, as the server has them. */
+/** Binary units, as in the server's messages. */
 const sizes = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB']
 
 export function size(bytes: number): string {
@@ -24,13 +23,13 @@ const units = [
   ['minute', 60],
 ] as const
 
-/** A duration in the largest unit that fits at least once. */
+/** Formats a duration in the largest unit of which it has at least one. */
 export function span(seconds: number): string {
   const found = units.find(([, length]) => seconds >= length)
   return found === undefined ? counted(Math.max(0, seconds), 'second') : counted(seconds / found[1], found[0])
 }
 
-/** The time of a request. */
+/** Formats the duration of a request. */
 export const latency = (seconds: number): string => (seconds < 1 ? `${rate(seconds * 1000)} ms` : `${rate(seconds)} s`)
 
 export const ago = (time: string, now = Date.now()): string => `${span((now - Date.parse(time)) / 1000)} ago`

@@ -12,14 +12,14 @@ const kinds: Readonly<Record<string, { readonly title: string; readonly variable
 export const schemeTitle = (scheme: string): string => kinds[scheme]?.title ?? scheme
 export const schemeVariable = (scheme: string): string => kinds[scheme]?.variable ?? 'TIDEMARK_KEY'
 
-/** The start of a credential, by scheme. */
+/** The prefix of credentials, by scheme. */
 const hints = new Map<string, string>()
 
-export function knowSchemes(schemes: Readonly<Record<string, { readonly bearerFormat?: string }>>): void {
+export function registerSchemes(schemes: Readonly<Record<string, { readonly bearerFormat?: string }>>): void {
   for (const [name, { bearerFormat = '' }] of Object.entries(schemes)) hints.set(name, bearerFormat)
 }
 
-/** A field for one key. All fields of a scheme share their value. `id` must be unique on the page. */
+/** Returns a field for one key. All fields of a scheme share their value. `id` must be unique on the page. */
 export function keyField(scheme: string, id: string): HTMLElement {
   const input = el('input', {
     id,
@@ -37,13 +37,13 @@ export function keyField(scheme: string, id: string): HTMLElement {
   return el('div', { class: 'input-row' }, el('label', { for: id }, schemeTitle(scheme)), input)
 }
 
-/** Fills the dialog for all keys, and connects the button that opens it. */
+/** Fills the dialog for all keys and wires the button that opens it. */
 export function wireKeyDialog(
   names: readonly string[],
   dialog: HTMLDialogElement,
   button: HTMLElement,
   state: HTMLElement,
-  left: AbortSignal,
+  signal: AbortSignal,
 ): void {
   const showState = () => {
     const set = names.filter((name) => credential(name).value !== '').length
@@ -55,7 +55,7 @@ export function wireKeyDialog(
     el(
       'p',
       { class: 'dialog-note' },
-      'Each surface has its own credential. Keys stay in this tab and are sent only to this server.',
+      'Each part of the API has its own credential. Keys stay in this tab and are sent only to this server.',
     ),
     names.map((name) => keyField(name, `dialog-key-${name}`)),
     el(
@@ -79,5 +79,5 @@ export function wireKeyDialog(
     if (event.target === dialog) dialog.close()
   })
   button.addEventListener('click', () => dialog.showModal())
-  left.addEventListener('abort', effect(showState))
+  signal.addEventListener('abort', effect(showState))
 }

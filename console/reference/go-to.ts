@@ -1,6 +1,6 @@
 /**
- * Goes to a part of the page and marks it. `:target` cannot do this: the parts are made after the page has loaded, and
- * fields found by the filter have no address.
+ * Goes to a part of the page and marks it. `:target` cannot do this, because the parts are created after the page has
+ * loaded, and a field has no address of its own.
  */
 export function goTo(element: HTMLElement): void {
   for (const marked of document.querySelectorAll('.here')) marked.classList.remove('here')

@@ -3,13 +3,13 @@ import { markdown } from '../shared/markdown-light.ts'
 import { snippet } from '../shared/snippet.ts'
 import type { Section } from './overview.ts'
 
-/** In reading order. Each is a file beside these scripts. */
+/** The files of the guides, in reading order. */
 const names = ['first-search', 'backfill-and-follow', 'entitlements', 'collectors']
 
-/** The address of the instance in the guides, which can also be read as files. */
+/** The address of the instance in the files of the guides. */
 const exampleAddress = 'http://127.0.0.1:8080'
 
-/** Loads the guides as sections of the page, with this instance's address in their code. */
+/** Loads the guides as sections of the page. Their code has this instance's address. */
 export async function loadGuides(): Promise<readonly Section[]> {
   return Promise.all(
     names.map(async (name) => {
@@ -26,7 +26,7 @@ function guide(name: string, text: string): Section {
   const title = /^# (.*)$/m.exec(text)?.[1] ?? name
   const parts = text.replace(/^# .*$/m, '').split(/^```(\w*)\n([\s\S]*?)^```$/m)
   const nodes: HTMLElement[] = [el('div', { class: 'prose' }, markdown(parts[0]))]
-  // The split gives prose, then language, code and prose for each fence.
+  // The parts are prose and then, for each fence, its language, its code and the prose after it.
   for (let at = 1; at < parts.length; at += 3) {
     const box = snippet(languages[parts[at]!] ?? parts[at]!)
     box.set(parts[at + 1]!.trimEnd())

@@ -9,17 +9,17 @@ import { type Found, find, searchTextOf } from './search-text.ts'
 interface Entry {
   readonly item: HTMLElement
   readonly link: HTMLAnchorElement
-  /** Says where the words of the filter were found. */
+  /** Shows where the words of the filter were found. */
   readonly where: HTMLElement
   match(words: readonly string[]): Found | null
 }
 
-/** The list on the left: groups of links, a filter, the marked current section, and the menu on phones. */
+/** Fills and wires the list on the left: groups of links, a filter, the current section, and the menu on phones. */
 export function wireNavigation(
   model: Model,
   sections: readonly Section[],
   guides: readonly Section[],
-  left: AbortSignal,
+  signal: AbortSignal,
 ): void {
   const nav = byId('nav')
   const entries: Entry[] = []
@@ -68,9 +68,9 @@ export function wireNavigation(
   })
   const shown = [start, reading, ...lists]
   fill(byId('groups'), shown)
-  wireFilter(nav, shown, entries, left)
-  wireMenu(nav, left)
-  wireSpy(nav, left)
+  wireFilter(nav, shown, entries, signal)
+  wireMenu(nav, signal)
+  wireSpy(nav, signal)
 }
 
 /** Computes a value on first use: most readers never filter. */
@@ -88,7 +88,7 @@ function wireFilter(
   nav: HTMLElement,
   lists: readonly HTMLElement[],
   entries: readonly Entry[],
-  left: AbortSignal,
+  signal: AbortSignal,
 ): void {
   const input = byId<HTMLInputElement>('filter')
   const none = byId('none')
@@ -104,7 +104,7 @@ function wireFilter(
     none.textContent = lists.every((group) => group.hidden) ? 'Nothing matches.' : ''
   }
   input.addEventListener('input', apply)
-  // The reader may have typed before the list existed, and a browser that goes back keeps the text.
+  // The field may have text already: the reader may type before the list exists, and browsers restore fields.
   if (input.value !== '') apply()
   input.addEventListener('keydown', (event) => {
     if (event.key === 'Escape') {
@@ -135,7 +135,7 @@ function wireFilter(
       openMenu(true)
       input.focus()
     },
-    { signal: left },
+    { signal },
   )
 }
 
@@ -144,11 +144,11 @@ const steps: Readonly<Record<string, number>> = { ArrowDown: 1, ArrowUp: -1 }
 
 export function openMenu(open: boolean): void {
   document.body.classList.toggle('nav-open', open)
-  // The button may be gone with the view.
+  // The view, and the button with it, may have been removed.
   document.getElementById('menu')?.setAttribute('aria-expanded', String(open))
 }
 
-function wireMenu(nav: HTMLElement, left: AbortSignal): void {
+function wireMenu(nav: HTMLElement, signal: AbortSignal): void {
   const button = byId('menu')
   button.addEventListener('click', () => openMenu(button.getAttribute('aria-expanded') !== 'true'))
   nav.addEventListener('click', (event) => {
@@ -157,7 +157,7 @@ function wireMenu(nav: HTMLElement, left: AbortSignal): void {
     openMenu(false)
     const { target, field } = link.dataset
     if (!target || !field) return
-    // The matching field may be folded away, so this goes to the field and not only to its operation.
+    // Goes to the matching field, which may be folded away, and not only to its operation.
     event.preventDefault()
     history.pushState(null, '', `#${target}`)
     const operation = byId(target)
@@ -168,12 +168,12 @@ function wireMenu(nav: HTMLElement, left: AbortSignal): void {
     (event) => {
       if (event.key === 'Escape') openMenu(false)
     },
-    { signal: left },
+    { signal },
   )
 }
 
-/** Marks the link of the section nearest the top of the window. */
-function wireSpy(nav: HTMLElement, left: AbortSignal): void {
+/** Marks the link of the section that is nearest to the top of the window (a scroll spy). */
+function wireSpy(nav: HTMLElement, signal: AbortSignal): void {
   const links = [...nav.querySelectorAll<HTMLElement>('a[data-target]')]
   const anchors = new Map(links.map((anchor) => [anchor.dataset.target!, anchor]))
   const seen = new Set<Element>()
@@ -198,10 +198,10 @@ function wireSpy(nav: HTMLElement, left: AbortSignal): void {
     const part = document.getElementById(id)
     if (part) observer.observe(part)
   }
-  left.addEventListener('abort', () => observer.disconnect())
+  signal.addEventListener('abort', () => observer.disconnect())
 }
 
-/** Scrolls the list only; `scrollIntoView` would move the page as well. */
+/** Scrolls only the list to a link. `scrollIntoView` would scroll the page as well. */
 function reveal(nav: HTMLElement, anchor: HTMLElement): void {
   const box = anchor.getBoundingClientRect()
   const frame = nav.getBoundingClientRect()

@@ -5,7 +5,7 @@ import { limitWords, typeWords } from './schema-words.ts'
 
 const description: Description = {
   info: { title: 'A', version: '1' },
-  tags: [{ name: 'Second' }, { name: 'First', description: 'comes first in no list' }],
+  tags: [{ name: 'Second' }, { name: 'First', description: 'listed second' }],
   security: [{ consumer: [] }],
   paths: {
     '/v1/a/{id}': {
@@ -67,7 +67,7 @@ test('a reference to itself or to nothing does not loop', () => {
   assert.equal(plain(description, { $ref: '#/components/schemas/Missing' }).name, 'Missing')
 })
 
-test('types and limits in words', () => {
+test('types and limits are put in words', () => {
   const words = (schema: Schema) => typeWords(description, schema)
   assert.equal(words({ type: 'array', items: { type: ['integer', 'null'] } }), 'array of integer or null')
   assert.equal(words({ $ref: '#/components/schemas/Error' }), 'Error')

@@ -1,11 +1,11 @@
 /**
- * Turns an OpenAPI description into the form that the page uses: operations in groups, references resolved, schemas
+ * Turns an OpenAPI description into the model that the page uses: operations in groups, references resolved, schemas
  * normalised.
  */
 
 const methods = ['get', 'post', 'put', 'patch', 'delete'] as const
 
-/** The parts of an OpenAPI document that the page reads. Other parts are ignored. */
+/** The parts of an OpenAPI document that the page reads. */
 export interface Description {
   readonly info: { readonly title: string; readonly version: string; readonly description?: string }
   readonly tags?: readonly { readonly name: string; readonly description?: string }[]
@@ -62,7 +62,7 @@ export interface Parameter extends Reference {
   readonly schema?: Schema
 }
 
-/** A request body or an answer. */
+/** A request body or a response. */
 export interface Body extends Reference {
   readonly description?: string
   readonly content?: Readonly<Record<string, Media>>
@@ -220,7 +220,7 @@ export function plain(description: Description, schema: Schema | PlainSchema | u
     if (types.length === 1) return { ...rest, type: types[0], nullable }
     return { ...rest, nullable, variants: types.map((one) => ({ type: one })) }
   }
-  // Lists of types are gone by now; at most one type is left.
+  // Here there is at most one type.
   const single = known as PlainSchema
   if (known.allOf !== undefined && known.allOf.length > 0) return merge(description, single, known.allOf)
   const union = known.anyOf ?? known.oneOf
@@ -251,7 +251,7 @@ const isNull = (schema: PlainSchema): boolean => schema.type === 'null' || schem
 const constantsOf = (schema: PlainSchema): readonly unknown[] =>
   schema.const !== undefined ? [schema.const] : (schema.enum ?? [])
 
-/** Returns the media types of a body or an answer with their schemas, plain JSON first. */
+/** Returns the media types of a request body or a response with their schemas, plain JSON first. */
 export function contentOf(description: Description, holder: Body | undefined): readonly TypedMedia[] {
   const content = follow(description, holder ?? {}).content ?? {}
   const rank = (type: string): number => (type === 'application/json' ? 0 : 1)

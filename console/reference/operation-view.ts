@@ -14,7 +14,7 @@ import { tryPanel } from './try-panel.ts'
 
 const reasons: Readonly<Record<string, string>> = {
   200: 'OK',
-  201: 'Made',
+  201: 'Created',
   202: 'Accepted; work continues',
   204: 'Done, no content',
   206: 'Part of the file',
@@ -29,7 +29,7 @@ export function methodBadge(method: string): HTMLElement {
   return el('span', { class: `method ${method}` }, method.toUpperCase())
 }
 
-/** Shows one operation: text and schemas on the left; request, form and example answer on the right. */
+/** Shows one operation: text and schemas on the left; request, form and example response on the right. */
 export function operationView(description: Description, operation: Operation): HTMLElement {
   return el(
     'article',
@@ -72,7 +72,7 @@ export function operationView(description: Description, operation: Operation): H
   )
 }
 
-/** Shows a path that may break at its slashes, with its parameters marked. */
+/** Returns a path that may break at its slashes, with its parameters marked. */
 function pathNodes(path: string): readonly Content[] {
   return path.split(/(\{[^}]+\})/).flatMap((part): Content[] => {
     if (part.startsWith('{')) return [el('span', { class: 'path-parameter' }, part)]
@@ -157,18 +157,18 @@ function side(description: Description, operation: Operation): HTMLElement {
   return el(
     'div',
     { class: 'side' },
-    el('div', { class: 'side-inner' }, request.box, details, exampleAnswer(description, operation)),
+    el('div', { class: 'side-inner' }, request.box, details, exampleResponse(description, operation)),
   )
 }
 
-function exampleAnswer(description: Description, operation: Operation): Content {
+function exampleResponse(description: Description, operation: Operation): Content {
   const [status, value] = Object.entries(operation.responses ?? {}).find(([code]) => isGood(code)) ?? []
   const [content] = status === undefined ? [] : contentOf(description, value)
   if (!content?.schema || !/json/.test(content.type)) return null
   const given = content.example ?? Object.values(content.examples ?? {})[0]?.value
   const example = given ?? exampleOf(description, content.schema)
   if (example === null || (typeof example === 'object' && Object.keys(example).length === 0)) return null
-  const box = snippet(`Example answer, ${status}`)
+  const box = snippet(`Example response, ${status}`)
   const text = JSON.stringify(example, null, 2)
   box.set(text, jsonNodes(text))
   return box.box

@@ -5,14 +5,14 @@ import { schemeTitle } from './credentials.ts'
 import type { DescribedError, Model } from './openapi-model.ts'
 import { schemaTree } from './schema-tree.ts'
 
-/** A section before the operations, by the ID of its link. */
+/** A section before the operations. Its link in the list points to `id`. */
 export interface Section {
   readonly id: string
   readonly title: string
   readonly node: HTMLElement
 }
 
-/** The sections before the first operation: introduction, credentials, and the form of an error. */
+/** Returns the sections before the first operation: introduction, credentials, and errors. */
 export function overview(model: Model): readonly Section[] {
   const { description } = model
   const base = snippet('Base address', { wrap: true })
@@ -79,7 +79,7 @@ function authentication({ schemes, operations }: Model): HTMLElement {
         { class: 'opens' },
         opened.length === 0
           ? 'No operations yet'
-          : [`Opens ${opened.length} operation${opened.length === 1 ? '' : 's'}: `],
+          : [`For ${opened.length} operation${opened.length === 1 ? '' : 's'}: `],
         prefixes.flatMap((prefix, i) => [i === 0 ? '' : ', ', el('code', {}, prefix)]),
       ),
     )
@@ -91,7 +91,9 @@ function authentication({ schemes, operations }: Model): HTMLElement {
     el(
       'div',
       { class: 'prose' },
-      markdown('Send the credential as `Authorization: Bearer …`. Each credential works on its own surface only.'),
+      markdown(
+        'Send the credential as `Authorization: Bearer …`. Each credential works on its own part of the API only.',
+      ),
     ),
     el('div', { class: 'schemes' }, cards),
   )

@@ -2,7 +2,7 @@ import { type ComponentChild, h } from 'preact'
 import { useEffect, useMemo } from 'preact/hooks'
 import { byId, el, fill } from '../shared/dom.ts'
 import { markdown } from '../shared/markdown-light.ts'
-import { knowSchemes, wireKeyDialog } from './credentials.ts'
+import { registerSchemes, wireKeyDialog } from './credentials.ts'
 import { goTo } from './go-to.ts'
 import { loadGuides } from './guides.ts'
 import { openMenu, wireNavigation } from './navigation.ts'
@@ -11,19 +11,19 @@ import { operationView } from './operation-view.ts'
 import { overview, type Section } from './overview.ts'
 
 /**
- * Shows every operation of the description. These are thousands of elements that never change, so they are made once,
- * without the framework, and kept for the next visit. Only the frame belongs to the view.
+ * Shows every operation of the API description. There are thousands of elements that never change, so they are created
+ * once, without the framework, and kept for the next visit. Only the frame belongs to the view.
  */
 export function ReferenceView(): ComponentChild {
   useEffect(() => {
-    const left = new AbortController()
-    show(left.signal)
+    const signal = new AbortController()
+    show(signal.signal)
     return () => {
-      left.abort()
+      signal.abort()
       openMenu(false)
     }
   }, [])
-  // Always the same object, so that the framework leaves alone the elements that are put into it by hand.
+  // Always the same object, so that the framework does not touch the elements that are added to it by hand.
   return useMemo(frame, [])
 }
 
@@ -71,20 +71,20 @@ function frame(): ComponentChild {
   )
 }
 
-interface Made {
+interface Page {
   readonly model: Model
   readonly parts: readonly Section[]
   readonly guides: readonly Section[]
   readonly groups: readonly HTMLElement[]
 }
 
-let made: Promise<Made> | null = null
+let page: Promise<Page> | null = null
 
-async function make(): Promise<Made> {
+async function buildPage(): Promise<Page> {
   const response = await fetch('/openapi.json')
   if (!response.ok) throw new Error(`the API description could not be loaded, status ${response.status}`)
   const [model, guides] = await Promise.all([response.json().then(readModel), loadGuides()])
-  knowSchemes(model.schemes)
+  registerSchemes(model.schemes)
   const groups = model.groups.map((group) =>
     el(
       'section',
@@ -96,11 +96,11 @@ async function make(): Promise<Made> {
   return { model, parts: overview(model), guides, groups }
 }
 
-async function show(left: AbortSignal): Promise<void> {
-  made ??= make()
+async function show(signal: AbortSignal): Promise<void> {
+  page ??= buildPage()
   try {
-    const { model, parts, guides, groups } = await made
-    if (left.aborted) return
+    const { model, parts, guides, groups } = await page
+    if (signal.aborted) return
     fill(
       byId('reference'),
       parts.map(({ node }) => node),
@@ -108,32 +108,32 @@ async function show(left: AbortSignal): Promise<void> {
       groups,
     )
     byId('version').textContent = model.description.info.version
-    wireNavigation(model, parts, guides, left)
+    wireNavigation(model, parts, guides, signal)
     wireKeyDialog(
       Object.keys(model.schemes),
       byId<HTMLDialogElement>('key-dialog'),
       byId('keys'),
       byId('keys-state'),
-      left,
+      signal,
     )
-    addEventListener('hashchange', goToHash, { signal: left })
+    addEventListener('hashchange', goToHash, { signal })
     goToHash()
   } catch (error) {
-    made = null
-    if (left.aborted) return
+    page = null
+    if (signal.aborted) return
     fill(
       byId('reference'),
       el('p', { class: 'loading', role: 'alert' }, `The reference could not be read: ${(error as Error).message}.`),
       el(
         'p',
         { class: 'loading' },
-        el('button', { type: 'button', class: 'button', click: () => show(left) }, 'Try again'),
+        el('button', { type: 'button', class: 'button', click: () => show(signal) }, 'Try again'),
       ),
     )
   }
 }
 
-/** The browser cannot have gone to the link's target, which was made after the page had loaded. */
+/** Goes to the target of the address. The browser could not, because the target did not exist when the page loaded. */
 function goToHash(): void {
   const target = document.getElementById(decodeURIComponent(location.hash.slice(1)))
   if (target !== null && byId('reference').contains(target)) goTo(target)

@@ -4,9 +4,9 @@ import { pathSegment } from '../shared/path-segment.ts'
 import type { Answer, ReadyRequest, ShownRequest } from '../shared/request-code.ts'
 import { schemeVariable } from './credentials.ts'
 import { contentOf, type Description, type Operation, type Parameter, plain, type TypedMedia } from './openapi-model.ts'
-import { exampleOf, isMadeId, placeholderOf, withPlaceholders } from './schema-example.ts'
+import { exampleOf, isGeneratedId, placeholderOf, withPlaceholders } from './schema-example.ts'
 
-/** The reader's input for one operation. */
+/** The reader's input for one operation, and who is notified when it changes. */
 export interface Draft {
   readonly bodies: readonly TypedMedia[]
   readonly values: Map<string, string>
@@ -17,8 +17,8 @@ export interface Draft {
 }
 
 /**
- * Returns an empty draft of an operation's request. The displayed code and the sent request are both made from it, so
- * they cannot differ.
+ * Returns the initial draft of an operation's request. The displayed code and the sent request are both built from it,
+ * so they cannot differ.
  */
 export function requestOf(description: Description, operation: Operation): Draft {
   const bodies = contentOf(description, operation.requestBody)
@@ -31,10 +31,11 @@ export function requestOf(description: Description, operation: Operation): Draft
     listeners: new Set(),
   }
   for (const parameter of operation.parameters) {
-    // A window that has documents: the default one is empty on most days of a small instance.
+    // On a small instance, the default window of one day is empty on most days.
     if (parameter.name === 'created_from') state.values.set(keyOf(parameter), daysAgo(30))
     const given = exampleValue(description, parameter)
-    if (parameter.required && given !== undefined && !isMadeId(given)) state.values.set(keyOf(parameter), String(given))
+    if (parameter.required && given !== undefined && !isGeneratedId(given))
+      state.values.set(keyOf(parameter), String(given))
   }
   return state
 }
@@ -55,11 +56,13 @@ function answerOf(description: Description, operation: Operation): Answer {
 
 export const keyOf = ({ in: kind, name }: Parameter): string => `${kind}:${name}`
 
-export function changed(state: Draft): void {
+export function notifyListeners(state: Draft): void {
   for (const listener of state.listeners) listener()
 }
 
-/** Returns the example of a media type: its own, or one made from the schema. For NDJSON, a list of lines. */
+/**
+ * Returns the example of a media type: its own, or one built from the schema. For NDJSON, it has a line for each item.
+ */
 export function bodyExample(description: Description, media: TypedMedia): string {
   const given = withPlaceholders(media.example ?? Object.values(media.examples ?? {})[0]?.value)
   if (typeof given === 'string') return given
@@ -83,7 +86,7 @@ export function buildRequest(operation: Operation, state: Draft): ReadyRequest {
 
 export function shownRequest(operation: Operation, state: Draft): ShownRequest {
   const variable = operation.scheme === null ? null : schemeVariable(operation.scheme)
-  // Half-typed text is shown as it is, and refused when it is sent.
+  // The code shows half-typed text, too. `pathSegment` refuses it only when it is sent.
   const shown = (text: string): string => encodeURIComponent(text.toWellFormed())
   return { ...fillIn(operation, state, placeholderOf, shown), variable, answer: state.answer }
 }

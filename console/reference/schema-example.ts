@@ -3,7 +3,7 @@ import { mapValues } from './schema-words.ts'
 
 const depthMax = 6
 
-/** Typical values for fields of these names, so that an example reads like an answer and not like a form. */
+/** Typical values for fields of these names, so that examples look like real requests and responses. */
 const byName: readonly (readonly [RegExp, string])[] = [
   [/^(query)$/, 'tidal power'],
   [/(^|_)dataset(s|_id|_ids)?$/, 'news'],
@@ -23,8 +23,8 @@ const byName: readonly (readonly [RegExp, string])[] = [
 ]
 
 /**
- * Returns an example of a schema: its own, if it has one. For a request (`sparse`), only the required fields and those
- * with an example of their own, so that the example is the shortest that works.
+ * Returns an example of a schema: its own, if it has one. An example of a request (`sparse`) has only the required
+ * fields and those with an example of their own, so that it is the shortest that works.
  */
 export function exampleOf(
   description: Description,
@@ -75,13 +75,13 @@ function simple(known: PlainSchema, name: string): unknown {
   return null
 }
 
-/** An ID that an instance made. In a recorded example it belongs to the recording instance, and to no other. */
-const madeId = /^[a-z]+_[0-9a-hjkmnp-tv-z]{26}$/
-export const isMadeId = (value: unknown): boolean => typeof value === 'string' && madeId.test(value)
+/** The form of a generated ID. One in a recorded example exists only on the instance that was recorded. */
+const generatedId = /^[a-z]+_[0-9a-hjkmnp-tv-z]{26}$/
+export const isGeneratedId = (value: unknown): boolean => typeof value === 'string' && generatedId.test(value)
 
-/** Replaces an instance's IDs in a request example by placeholders. */
+/** Replaces generated IDs in an example of a request by placeholders. */
 export function withPlaceholders(value: unknown, name = ''): unknown {
-  if (isMadeId(value)) return placeholderOf(name.replace(/_ids$/, '_id'))
+  if (isGeneratedId(value)) return placeholderOf(name.replace(/_ids$/, '_id'))
   if (Array.isArray(value)) return value.map((one) => withPlaceholders(one, name))
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(Object.entries(value).map(([field, one]) => [field, withPlaceholders(one, field)]))

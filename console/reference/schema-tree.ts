@@ -5,7 +5,7 @@ import { limitWords, mapValues, typeWords } from './schema-words.ts'
 
 const valuesShown = 12
 
-/** Where the tree is shown: an answer marks the fields that it may lack, a request those that it needs. */
+/** Where the tree is shown. A response marks its optional fields, a request its required ones. */
 interface View {
   readonly description: Description
   readonly answer: boolean
@@ -14,13 +14,13 @@ interface View {
 interface Field {
   readonly name: string | null
   readonly schema: Schema | PlainSchema | undefined
-  /** Null where neither applies. */
+  /** Null if it is neither required nor optional, such as a list item. */
   readonly required: boolean | null
   readonly text?: string | undefined
 }
 
-/** The content of a fold, made when it is first opened. */
-interface Inside {
+/** The content of a fold. `make` creates it when the fold is first opened. */
+interface FoldContent {
   readonly label: string
   make(): readonly HTMLElement[]
 }
@@ -32,7 +32,7 @@ interface Inside {
 export function schemaTree(description: Description, schema: Schema, { answer = false } = {}): HTMLElement {
   const view = { description, answer }
   const known = plain(description, schema)
-  const inside = insideOf(view, known)
+  const inside = foldContentOf(view, known)
   if (inside === null) return el('div', { class: 'fields' }, fieldRow(view, { name: null, schema, required: null }))
   const note = known.type === 'array' ? el('p', { class: 'shape' }, typeWords(description, schema)) : null
   return el('div', { class: 'fields' }, note, inside.make())
@@ -46,12 +46,12 @@ export function parameterRow(
   return fieldRow({ description, answer: false }, { name, schema, required: required ?? null, text })
 }
 
-/** A row for one field. It marks the fields that a request must have, or that an answer may lack. */
+/** A row for one field. It marks required fields of a request and optional fields of a response. */
 function fieldRow(view: View, { name, schema, required, text }: Field): HTMLElement {
   const { description } = view
   const known = plain(description, schema)
   const words = text ?? known.description
-  const inside = insideOf(view, known)
+  const inside = foldContentOf(view, known)
   return el(
     'div',
     { class: 'field' },
@@ -106,11 +106,11 @@ function allowed(description: Description, known: PlainSchema): Content {
 }
 
 /** Returns the content of a schema: fields, map values, list items, or the variants of a union; null if it has none. */
-function insideOf(view: View, known: PlainSchema): Inside | null {
+function foldContentOf(view: View, known: PlainSchema): FoldContent | null {
   const { description } = view
-  if (known.type === 'array') return insideOf(view, plain(description, known.items ?? {}))
+  if (known.type === 'array') return foldContentOf(view, plain(description, known.items ?? {}))
   if (known.variants) {
-    const shapes = known.variants.filter((variant) => insideOf(view, variant) !== null)
+    const shapes = known.variants.filter((variant) => foldContentOf(view, variant) !== null)
     if (shapes.length === 0) return null
     return {
       label: `${known.variants.length} shapes`,
@@ -126,7 +126,7 @@ function insideOf(view: View, known: PlainSchema): Inside | null {
     }
   }
   const values = mapValues(known)
-  if (!values || insideOf(view, plain(description, values)) === null) return null
+  if (!values || foldContentOf(view, plain(description, values)) === null) return null
   return {
     label: 'values',
     make: () => [fieldRow(view, { name: '(any name)', schema: values, required: null })],
@@ -135,7 +135,7 @@ function insideOf(view: View, known: PlainSchema): Inside | null {
 
 function variant(view: View, schema: PlainSchema, index: number): HTMLElement {
   const known = plain(view.description, schema)
-  const inside = insideOf(view, known)
+  const inside = foldContentOf(view, known)
   return el(
     'div',
     { class: 'variant' },
@@ -149,7 +149,7 @@ function variant(view: View, schema: PlainSchema, index: number): HTMLElement {
   )
 }
 
-function fold(inside: Inside): HTMLElement {
+function fold(inside: FoldContent): HTMLElement {
   const body = el('div', { class: 'nested' })
   const details = el('details', { class: 'fold' }, el('summary', {}, inside.label), body)
   details.addEventListener('toggle', () => {
@@ -158,15 +158,15 @@ function fold(inside: Inside): HTMLElement {
   return details
 }
 
-/** The depth to which everything is opened. */
+/** “Expand all” opens this many levels, because a schema may contain itself. */
 const levels = 3
 
-/** Opens every fold, including those that appear meanwhile. */
+/** Opens every fold, and the folds inside them, down to `levels`. */
 export function unfold(tree: HTMLElement): void {
   for (let level = 0; level < levels; level += 1) openFolds(tree)
 }
 
-/** Opens the folds around the first field of that name, the least deep one. Returns null if there is none. */
+/** Opens the folds around the shallowest field of that name. Returns null if there is none. */
 export function unfoldTo(tree: HTMLElement, name: string): HTMLElement | null {
   for (let level = 0; level <= levels; level += 1) {
     const found = [...tree.querySelectorAll('.field-name')].find(({ textContent }) => textContent === name)
@@ -174,7 +174,7 @@ export function unfoldTo(tree: HTMLElement, name: string): HTMLElement | null {
       for (let at = found.closest('details'); at !== null; at = at.parentElement!.closest('details')) at.open = true
       return found.closest<HTMLElement>('.field')
     }
-    // The content of a fold stays in the page when it is closed.
+    // A closed fold keeps its content, so the next level can be searched.
     for (const details of openFolds(tree)) details.open = false
   }
   return null
@@ -184,7 +184,7 @@ function openFolds(tree: HTMLElement): readonly HTMLDetailsElement[] {
   const closed = [...tree.querySelectorAll<HTMLDetailsElement>('details.fold:not([open])')]
   for (const details of closed) {
     details.open = true
-    // The toggle event comes later, but the next level is needed now.
+    // The browser's own toggle event comes later, but the content is needed now.
     details.dispatchEvent(new Event('toggle'))
   }
   return closed

@@ -30,8 +30,8 @@ function baseWords(description: Description, known: PlainSchema, depth: number):
 }
 
 /**
- * Returns the schema of the values of an object with free names, or null. TypeBox writes such an object as a pattern
- * for all names.
+ * Returns the schema of the values of a map, an object with arbitrary names; null for other schemas. TypeBox writes a
+ * map as a pattern for all names.
  */
 export function mapValues(known: PlainSchema): Schema | null {
   if (known.properties && Object.keys(known.properties).length > 0) return null
@@ -58,18 +58,18 @@ export function limitWords(description: Description, schema: Schema | PlainSchem
 }
 
 /**
- * A pattern that only excludes characters is put in words. A long list of choices becomes their number, because the
- * description explains them.
+ * Puts a pattern that only excludes characters in words. A list of choices becomes their number, because the
+ * description explains them. Any other pattern is shown as it is.
  */
 function patternWords(pattern: string): string {
   const [, choice] = /^\^\(([\w|-]+)\)\$$/.exec(pattern) ?? []
   if (choice !== undefined) return `one of ${choice.split('|').length}`
-  const [, leftOut] = /^\^\[\^(.*)\](?:\*|\{\d+,\d+\})\$$/.exec(pattern) ?? []
-  if (leftOut === undefined) return `pattern ${pattern}`
+  const [, excluded] = /^\^\[\^(.*)\](?:\*|\{\d+,\d+\})\$$/.exec(pattern) ?? []
+  if (excluded === undefined) return `pattern ${pattern}`
   const words = [
-    leftOut.includes(',') ? 'commas' : null,
-    leftOut.includes('\\s') ? 'spaces' : null,
-    leftOut.includes('\\x1f') ? 'control characters' : 'NUL',
+    excluded.includes(',') ? 'commas' : null,
+    excluded.includes('\\s') ? 'spaces' : null,
+    excluded.includes('\\x1f') ? 'control characters' : 'NUL',
   ]
   return `no ${words.filter((word) => word !== null).join(', ')}`
 }

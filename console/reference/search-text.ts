@@ -12,14 +12,14 @@ import {
 
 /** The texts of an operation that the filter searches. */
 export interface SearchText {
-  /** The text of its entry, and its ID. */
+  /** The text of its entry in the list, and its ID. */
   readonly head: string
   readonly fields: readonly { readonly name: string; readonly text: string }[]
   /** Its description. */
   readonly words: string
 }
 
-/** A match: where it was found and in which field, if the entry does not show it; null if it does. */
+/** A match: where it was found, and in which field. Null if the entry itself shows the words. */
 export interface Found {
   readonly where: string | null
   readonly field: string | null
@@ -76,17 +76,17 @@ function schemaVisitor(description: Description, add: (name: string, text: strin
 const valuesOf = ({ enum: values = [], const: only }: PlainSchema): string =>
   [...values, ...(only === undefined ? [] : [only])].join(' ')
 
-/** Every word must occur somewhere; returns null if one does not. Words are in lower case. */
+/** Finds words, which must be in lower case. Returns null if one of them does not occur. */
 export function find({ head, fields, words: text }: SearchText, words: readonly string[]): Found | null {
   let where: string | null = null
-  let seenIn: string | null = null
+  let foundIn: string | null = null
   for (const word of words) {
     if (head.includes(word)) continue
     const field =
       fields.find(({ name }) => name.toLowerCase().includes(word)) ?? fields.find((one) => one.text.includes(word))
     if (field === undefined && !text.includes(word)) return null
     where ??= field?.name ?? 'in the text'
-    seenIn ??= field?.name ?? null
+    foundIn ??= field?.name ?? null
   }
-  return { where, field: seenIn }
+  return { where, field: foundIn }
 }

@@ -3,12 +3,12 @@ import { jsonNodes } from '../shared/json-view.ts'
 import { snippet } from '../shared/snippet.ts'
 import { keyField } from './credentials.ts'
 import { type Description, type Operation, type Parameter, plain } from './openapi-model.ts'
-import { bodyExample, buildRequest, changed, type Draft, exampleValue, keyOf } from './request.ts'
+import { bodyExample, buildRequest, type Draft, exampleValue, keyOf, notifyListeners } from './request.ts'
 
 const shownHeaders = ['x-request-id', 'ratelimit', 'ratelimit-policy', 'retry-after', 'content-type', 'etag', 'allow']
 const shownCharacters = 400_000
 
-/** The form that fills in a request, sends it to this host, and shows the answer. */
+/** Returns the form that fills in a request, sends it to this host, and shows the response. */
 export function tryPanel(description: Description, operation: Operation, state: Draft): HTMLElement {
   const idOf = (name: string): string => `try-${operation.id}-${name}`
   const answer = el('div', { class: 'answer', 'aria-live': 'polite' })
@@ -56,7 +56,7 @@ function parameterField(description: Description, parameter: Parameter, state: D
   input.value = state.values.get(key) ?? ''
   input.addEventListener('input', () => {
     state.values.set(key, input.value.trim())
-    changed(state)
+    notifyListeners(state)
   })
   const mark = parameter.required ? el('span', { class: 'required' }, 'required') : null
   return el('div', { class: 'input-row' }, el('label', { for: id }, el('code', {}, parameter.name), mark), input)
@@ -79,7 +79,7 @@ function bodyField(description: Description, state: Draft, id: string): Content 
   area.addEventListener('input', () => {
     state.body = area.value
     check()
-    changed(state)
+    notifyListeners(state)
   })
   area.rows = Math.min(18, Math.max(4, area.value.split('\n').length + 1))
   const pick = state.bodies.length < 2 ? null : typeField(description, state, area, check, `${id}-type`)
@@ -107,7 +107,7 @@ function typeField(
     )
     area.value = state.body
     check()
-    changed(state)
+    notifyListeners(state)
   })
   return el('div', { class: 'input-row' }, el('label', { for: id }, 'Content type'), select)
 }
@@ -172,7 +172,7 @@ async function content(response: Response, data: Blob): Promise<HTMLElement> {
   const whole = pretty ?? text
   const cut =
     whole.length > shownCharacters
-      ? `${whole.slice(0, shownCharacters)}\n… shortened here; the button copies all of it`
+      ? `${whole.slice(0, shownCharacters)}\n… shortened here; “Copy” copies all of it`
       : whole
   shown.set(whole, pretty === null ? cut : jsonNodes(cut))
   return shown.box

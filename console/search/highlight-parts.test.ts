@@ -9,7 +9,7 @@ test('matches are separated from the rest, and escaped text is decoded', () => {
     { text: 'power', isHit: true },
     { text: ' <b> "x\'', isHit: false },
   ])
-  // Doubly escaped text loses one level: a text about markup shows the markup.
+  // Decoded only once, so a text about markup shows the markup.
   assert.deepEqual(highlightParts('&amp;lt;img&amp;gt;'), [{ text: '&lt;img&gt;', isHit: false }])
   assert.deepEqual(highlightParts(''), [])
 })

@@ -7,8 +7,8 @@ export interface Part {
 const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" }
 
 /**
- * Splits a highlight into texts. The server marks matches with `<em>` and escapes the rest, so nothing else in it is
- * markup.
+ * Splits a highlight into matches and the text between them. The server marks matches with `<em>` and escapes the rest,
+ * so nothing else in it is markup.
  */
 export function highlightParts(html: string): readonly Part[] {
   return html
@@ -26,8 +26,8 @@ const plain = (escaped: string): string =>
   escaped.replace(/&(amp|lt|gt|quot|#39);/g, (_, name: string) => entities[name]!)
 
 /**
- * Adds "…" where a piece was cut. The API does not say so: a piece that begins with a small letter or lacks the end of
- * a sentence was cut there, unless it is `whole`, the entire text.
+ * Adds "…" where a piece was cut. The API does not say where, so this guesses: a piece that begins with a small letter,
+ * or does not end a sentence, was cut there. `whole`, the entire text, was not cut.
  */
 export function withCuts(parts: readonly Part[], whole: string): readonly Part[] {
   const text = parts

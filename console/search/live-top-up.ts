@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals'
 import { type ComponentChild, h } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { account } from '../app/account.ts'
-import { ask, inWords } from '../app/ask.ts'
+import { callApi, inWords } from '../app/call-api.ts'
 import { ResultCard } from './result-card.ts'
 import type { Search } from './search-request.ts'
 import type { Found, LiveQuery, Result } from './search-types.ts'
@@ -10,7 +10,7 @@ import type { Found, LiveQuery, Result } from './search-types.ts'
 const [pollMs, pollMaxMs] = [1_000, 5_000]
 const platformsMax = 5
 
-/** A live query needs one dataset and some platforms. Returns what is still to be chosen; null if it can start. */
+/** Returns what the reader must still do before a live query can start; null if it can start. */
 function missingFor({ query, lists }: Search): string | null {
   if (query.trim() === '') return 'To collect live, type a query.'
   if (lists.datasets.length !== 1) return 'To collect live, choose one dataset in the filters.'
@@ -18,28 +18,28 @@ function missingFor({ query, lists }: Search): string | null {
   return lists.platforms.length > platformsMax ? 'To collect live, choose at most five platforms.' : null
 }
 
-/** Asks collectors for new documents, and follows their tasks to the end. */
+/** Starts a live query, which makes collectors fetch documents, and polls it until it has ended. */
 export function LiveTopUp({ search }: { readonly search: Search }): ComponentChild {
   const live = useSignal<LiveQuery | null>(null)
   const results = useSignal<readonly Result[]>([])
   const fault = useSignal<string | null>(null)
-  const left = useRef<AbortController | null>(null)
-  useEffect(() => () => left.current?.abort(), [])
+  const controller = useRef<AbortController | null>(null)
+  useEffect(() => () => controller.current?.abort(), [])
   if (!account.value?.policy.live?.enabled) return null
   const missing = missingFor(search)
   const start = async (): Promise<void> => {
-    left.current?.abort()
-    left.current = new AbortController()
-    const { signal } = left.current
+    controller.current?.abort()
+    controller.current = new AbortController()
+    const { signal } = controller.current
     fault.value = null
     results.value = []
     try {
-      live.value = await begin(search, signal)
-      for (let rest = pollMs; isUnderWay(live.value); rest = Math.min(pollMaxMs, rest * 1.3)) {
-        await pause(rest, signal)
-        live.value = await ask<LiveQuery>('GET', `/v1/live-queries/${live.value.id}`, { signal })
+      live.value = await startLiveQuery(search, signal)
+      for (let delayMs = pollMs; isUnderWay(live.value); delayMs = Math.min(pollMaxMs, delayMs * 1.3)) {
+        await pause(delayMs, signal)
+        live.value = await callApi<LiveQuery>('GET', `/v1/live-queries/${live.value.id}`, { signal })
       }
-      const read = await ask<{ results: readonly Result[] }>('GET', `/v1/live-queries/${live.value.id}/results`, {
+      const read = await callApi<{ results: readonly Result[] }>('GET', `/v1/live-queries/${live.value.id}/results`, {
         signal,
       })
       results.value = read.results
@@ -68,8 +68,8 @@ export function LiveTopUp({ search }: { readonly search: Search }): ComponentChi
 
 const isUnderWay = ({ status }: LiveQuery): boolean => status === 'pending' || status === 'running'
 
-async function begin(search: Search, signal: AbortSignal): Promise<LiveQuery> {
-  const { live_query: started } = await ask<Found>('POST', '/v1/search', {
+async function startLiveQuery(search: Search, signal: AbortSignal): Promise<LiveQuery> {
+  const { live_query: started } = await callApi<Found>('POST', '/v1/search', {
     headers: { 'idempotency-key': newKey() },
     body: {
       query: search.query,
@@ -86,7 +86,7 @@ async function begin(search: Search, signal: AbortSignal): Promise<LiveQuery> {
   return started
 }
 
-/** randomUUID exists on secure origins only. */
+/** Returns a random idempotency key. Browsers have `crypto.randomUUID` on secure origins only. */
 const newKey = (): string =>
   Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36)).join('')
 
@@ -99,7 +99,7 @@ const pause = (ms: number, signal: AbortSignal): Promise<void> =>
     })
   })
 
-const ends: Readonly<Record<LiveQuery['status'], string>> = {
+const statusWords: Readonly<Record<LiveQuery['status'], string>> = {
   pending: 'Waiting for a collector.',
   running: 'A collector is working on it.',
   completed: 'Done',
@@ -107,13 +107,13 @@ const ends: Readonly<Record<LiveQuery['status'], string>> = {
   failed: 'Failed',
 }
 
-function wordsOf(live: LiveQuery | null, brought: number): string {
-  if (live === null) return 'Asks collectors for documents that are not here yet.'
+function wordsOf(live: LiveQuery | null, received: number): string {
+  if (live === null) return 'Makes collectors fetch documents that are not here yet.'
   const runs = live.runs.map(
     ({ platform, status, items, error }) => `${platform}: ${status}, ${items}${error ? ` (${error.message})` : ''}`,
   )
   const end = isUnderWay(live)
-    ? ends[live.status]
-    : `${ends[live.status]}: ${brought} document${brought === 1 ? '' : 's'}.`
+    ? statusWords[live.status]
+    : `${statusWords[live.status]}: ${received} document${received === 1 ? '' : 's'}.`
   return `${end} ${runs.join('; ')}`
 }

@@ -7,14 +7,14 @@ import { highlightParts, type Part, withCuts } from './highlight-parts.ts'
 import { ScoreBar } from './score-bar.ts'
 import type { Result } from './search-types.ts'
 
-/** Shows one result. Its texts come from outside: they are set as text, never as markup, in their own direction. */
+/** Shows one result. Texts of documents are set as text, never as markup, each in its own direction. */
 export function ResultCard({ result, best }: { readonly result: Result; readonly best: number }): ComponentChild {
   const { title, body = '', highlights = [], author, tags = [] } = result
   const pieces = highlights.map(highlightParts)
   const isTitle = (parts: readonly Part[]): boolean => plain(parts) === title
   const cuttings = pieces.filter((parts) => !isTitle(parts)).map((parts) => withCuts(parts, body))
   const texts = cuttings.length > 0 ? cuttings : body === '' ? [] : [withCuts([beginningOf(body)], body)]
-  // A result without a title is named by the first of its texts.
+  // The first text stands in for a missing title.
   const isNamed = Boolean(title?.trim())
   const name = isNamed ? (pieces.find(isTitle) ?? title) : (texts[0] ?? 'Without a title')
   const others = isNamed ? texts : texts.slice(1)

@@ -1,14 +1,14 @@
 import { type ComponentChild, h } from 'preact'
 import type { Explanation, Parts, Result } from './search-types.ts'
 
-/** The parts of a score, by the stage that made it. They add up to the score, and are drawn as segments of one bar. */
+/** Returns the parts of a score. They add up to the score and are drawn as segments of one bar. */
 function partsOf({ fusion, keyword, vector }: Explanation): Parts {
   return fusion ?? keyword ?? vector ?? {}
 }
 
 const shown = (value: number): string => (Math.abs(value) >= 10 ? value.toFixed(1) : value.toFixed(2))
 
-/** The best result has the longest bar. */
+/** Shows a score. Its bar is as long as the score is in relation to the best one. */
 export function ScoreBar({ result, best }: { readonly result: Result; readonly best: number }): ComponentChild {
   const parts = Object.entries(partsOf(result.explanation ?? {})).filter(([, value]) => value > 0)
   const sum = parts.reduce((total, [, value]) => total + value, 0)

@@ -3,12 +3,12 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { addressOf } from '../app/address-of.ts'
 import {
-  misreadIn,
+  invalidTimesIn,
   modes,
-  narrowings,
   parametersOf,
   requestOf,
   type Search,
+  searchFilterNames,
   searchOf,
   sorts,
 } from './search-request.ts'
@@ -19,8 +19,8 @@ const searches: fc.Arbitrary<Search> = fc.record(
     query: fc.string({ maxLength: 12 }),
     mode: fc.constantFrom(...modes),
     lists: fc
-      .tuple(...narrowings.map(() => fc.array(value, { maxLength: 3 })))
-      .map((lists) => Object.fromEntries(lists.map((list, i) => [narrowings[i], list])) as Search['lists']),
+      .tuple(...searchFilterNames.map(() => fc.array(value, { maxLength: 3 })))
+      .map((lists) => Object.fromEntries(lists.map((list, i) => [searchFilterNames[i], list])) as Search['lists']),
     from: fc.constantFrom('', '2026-11-01T00:00:00Z'),
     to: fc.constantFrom('', '2026-12-01T00:00:00Z'),
     sort: fc.constantFrom(...sorts),
@@ -40,7 +40,7 @@ test('an address holds the whole search: reading it returns what was written', (
 test('an invalid time is left out of the search, and named', () => {
   const address = new URLSearchParams('q=tide&from=zzz&to=2026-11-01T00:00:00Z')
   const { from, to } = searchOf(address)
-  assert.deepEqual([from, to, misreadIn(address)], ['', '2026-11-01T00:00:00Z', ['zzz']])
+  assert.deepEqual([from, to, invalidTimesIn(address)], ['', '2026-11-01T00:00:00Z', ['zzz']])
 })
 
 test('other modes leave out the options of keyword search, and a facet without permission is not requested', () => {

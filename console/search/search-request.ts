@@ -4,9 +4,10 @@ export const modes = ['keyword', 'hybrid', 'vector'] as const
 export type Mode = (typeof modes)[number]
 
 /**
- * The filters of a search by their names in addresses: the request's parameter, and the facet that offers their values.
+ * The filters of a search by their names in addresses: the field of the request, and the facet that offers their
+ * values.
  */
-export const narrowing = {
+export const searchFilters = {
   datasets: { field: 'datasets', facet: 'dataset', title: 'Dataset', keywordOnly: false, permission: null },
   platforms: { field: 'platforms', facet: 'platform', title: 'Platform', keywordOnly: false, permission: null },
   languages: { field: 'languages', facet: 'language', title: 'Language', keywordOnly: false, permission: null },
@@ -20,19 +21,19 @@ export const narrowing = {
     permission: 'facts',
   },
 } as const
-export type Narrowing = keyof typeof narrowing
-export const narrowings = Object.keys(narrowing) as Narrowing[]
+export type SearchFilter = keyof typeof searchFilters
+export const searchFilterNames = Object.keys(searchFilters) as SearchFilter[]
 
 export const sorts = ['relevance', '-published_at', 'published_at', '-score'] as const
 export type Sort = (typeof sorts)[number]
 
 export type TimeUnit = 'day' | 'month'
 
-/** A search as its address describes it. */
+/** A search, as the page's address has it. */
 export interface Search {
   readonly query: string
   readonly mode: Mode
-  readonly lists: Readonly<Record<Narrowing, readonly string[]>>
+  readonly lists: Readonly<Record<SearchFilter, readonly string[]>>
   readonly from: string
   readonly to: string
   readonly sort: Sort
@@ -45,7 +46,7 @@ export function searchOf(address: URLSearchParams): Search {
   return {
     query: text('q'),
     mode: modes.find((mode) => mode === text('mode')) ?? 'keyword',
-    lists: Object.fromEntries(narrowings.map((name) => [name, list(name)])) as Search['lists'],
+    lists: Object.fromEntries(searchFilterNames.map((name) => [name, list(name)])) as Search['lists'],
     from: time('from'),
     to: time('to'),
     sort: sorts.find((sort) => sort === text('sort')) ?? 'relevance',
@@ -54,11 +55,11 @@ export function searchOf(address: URLSearchParams): Search {
 
 const isTime = (text: string): boolean => /^\d{4}-\d\d-\d\d/.test(text) && !Number.isNaN(Date.parse(text))
 
-/** Returns the invalid times of the address, which the search leaves out. */
-export const misreadIn = (address: URLSearchParams): readonly string[] =>
+/** Returns the invalid times of the address, which `searchOf` leaves out. */
+export const invalidTimesIn = (address: URLSearchParams): readonly string[] =>
   ['from', 'to'].flatMap((name) => address.get(name) ?? []).filter((text) => text !== '' && !isTime(text))
 
-/** Returns the parameters of a search's address, without those that have their default value. */
+/** Returns the parameters of a search's address. Default values are left empty. */
 export function parametersOf(search: Search): Record<string, string | readonly string[]> {
   const { query, mode, lists, from, to, sort } = search
   return {
@@ -71,48 +72,48 @@ export function parametersOf(search: Search): Record<string, string | readonly s
   }
 }
 
-/** A facet needs its permission in every entry. Otherwise the whole search would be refused. */
-const mayCount = (name: Narrowing, entitlements: readonly Entitlement[]): boolean => {
-  const { permission } = narrowing[name]
+/** A facet needs its permission in every entitlement entry. Otherwise the server would refuse the whole search. */
+const mayCount = (name: SearchFilter, entitlements: readonly Entitlement[]): boolean => {
+  const { permission } = searchFilters[name]
   return permission === null || entitlements.every(({ fields }) => !fields || fields.includes(permission))
 }
 
-/** Returns days if all days of the search fit into one answer, and otherwise the given unit. */
+/** Returns days if all days of the search fit into one response, and otherwise the given unit. */
 export function unitFor({ from, to }: Search, unit: TimeUnit): TimeUnit {
   const ms = from === '' || to === '' ? Number.POSITIVE_INFINITY : Date.parse(to) - Date.parse(from)
   return ms < bucketsMax * 86_400_000 ? 'day' : unit
 }
 
-export interface Counting {
+export interface RequestContext {
   readonly entitlements: readonly Entitlement[]
   readonly timeUnit: TimeUnit
 }
 
 /**
- * Returns the request body. The last word may be a prefix, because the reader is still typing, and words that match
+ * Returns the request body. The last word may be a prefix, because the reader may still be typing it. Words that match
  * nothing are corrected.
  */
-export function requestOf(search: Search, { entitlements, timeUnit }: Counting): Record<string, unknown> {
+export function requestOf(search: Search, { entitlements, timeUnit }: RequestContext): Record<string, unknown> {
   const { query, mode, lists, from, to, sort } = search
   const isKeyword = mode === 'keyword'
-  const usable = narrowings.filter((name) => isKeyword || !narrowing[name].keywordOnly)
+  const usable = searchFilterNames.filter((name) => isKeyword || !searchFilters[name].keywordOnly)
   const chosen = usable.filter((name) => lists[name].length > 0)
   const counted = usable.filter((name) => mayCount(name, entitlements))
   return {
     query,
     mode,
-    ...Object.fromEntries(chosen.map((name) => [narrowing[name].field, lists[name]])),
+    ...Object.fromEntries(chosen.map((name) => [searchFilters[name].field, lists[name]])),
     ...(from === '' ? {} : { published_from: from }),
     ...(to === '' ? {} : { published_to: to }),
     ...(isKeyword ? { prefix: true, typo: 'auto' } : {}),
     ...(isKeyword && sort !== 'relevance' ? { sort } : {}),
     include_highlights: true,
     explain: true,
-    facets: [...counted.map((name) => narrowing[name].facet), { published_at: timeUnit }],
+    facets: [...counted.map((name) => searchFilters[name].facet), { published_at: timeUnit }],
     facet_limit: bucketsMax,
     limit: 20,
   }
 }
 
-/** The maximum of an answer. */
+/** The API's maximum of values in a facet. */
 export const bucketsMax = 100

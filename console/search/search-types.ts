@@ -1,6 +1,6 @@
-import type { Counted } from '../shared/counted.ts'
+import type { ValueCount } from '../shared/value-counts.ts'
 
-/** The fields of search answers that the console reads. */
+/** The fields of search responses that the console reads. */
 export interface Result {
   readonly document_id: string
   readonly dataset_id: string
@@ -34,7 +34,7 @@ export interface Found {
   readonly results: readonly Result[]
   readonly cursor?: string
   readonly corrections?: readonly { readonly from: string; readonly to: string }[]
-  readonly facets?: Readonly<Record<string, readonly Counted[]>>
+  readonly facets?: Readonly<Record<string, readonly ValueCount[]>>
   readonly facets_exact?: boolean
   readonly degraded: boolean
   readonly warnings: readonly { readonly code: string }[]

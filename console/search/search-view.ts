@@ -2,29 +2,29 @@ import { type ComponentChild, h } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { account } from '../app/account.ts'
 import { addressOf } from '../app/address-of.ts'
-import { awayWords, isAway } from '../app/ask.ts'
+import { isUnreachable, waitingWords } from '../app/call-api.ts'
 import { icon } from '../app/icons.ts'
 import { go } from '../app/router.ts'
-import { useAnswer } from '../app/use-answer.ts'
+import { useApi } from '../app/use-api.ts'
 import type { ViewProps } from '../app/view-props.ts'
 import { AsCode } from '../shared/as-code.ts'
 import { ChosenFilters } from '../shared/chosen-filters.ts'
-import type { Counted } from '../shared/counted.ts'
 import { FacetList } from '../shared/facet-list.ts'
 import { hasNothingToRead, NothingToRead } from '../shared/nothing-to-read.ts'
+import type { ValueCount } from '../shared/value-counts.ts'
 import { dayInWords } from '../shared/words-of-time.ts'
 import { LiveTopUp } from './live-top-up.ts'
 import { ResultCard } from './result-card.ts'
 import {
   bucketsMax,
-  misreadIn,
+  invalidTimesIn,
   modes,
-  type Narrowing,
-  narrowing,
-  narrowings,
   parametersOf,
   type Search,
+  type SearchFilter,
   type Sort,
+  searchFilterNames,
+  searchFilters,
   searchOf,
 } from './search-request.ts'
 import type { Found } from './search-types.ts'
@@ -38,7 +38,7 @@ const change = (search: Search, changes: Partial<Search>, replace = false): void
 /** Searches while the reader types. The address has the query and all filters. */
 export function SearchView({ place }: ViewProps): ComponentChild {
   const search = searchOf(place.query)
-  const { body, isAsked, found, results, hasMore, timeUnit, fault, isBusy, readMore } = useSearch(
+  const { body, hasQuery, found, results, hasMore, timeUnit, fault, isBusy, readMore } = useSearch(
     search,
     place.isReturn,
   )
@@ -53,7 +53,7 @@ export function SearchView({ place }: ViewProps): ComponentChild {
     ),
     h(QueryBar, { search }),
     h(Chosen, { search }),
-    misreadIn(place.query).map((text) =>
+    invalidTimesIn(place.query).map((text) =>
       h(
         'p',
         { key: text, class: 'notice warn', role: 'status' },
@@ -77,19 +77,19 @@ export function SearchView({ place }: ViewProps): ComponentChild {
               choose: (from, to) => change(search, { from, to }),
             }),
         hasNothingToRead() ? h(NothingToRead, null) : null,
-        isAsked ? h(LiveTopUp, { search }) : null,
+        hasQuery ? h(LiveTopUp, { search }) : null,
         h(
           'p',
           { class: 'note summary', role: 'status' },
           hasNothingToRead()
             ? ''
-            : isAsked && found === null
+            : hasQuery && found === null
               ? waitingFor(isBusy)
               : found === null || results.length > 0
                 ? summaryOf(found, results.length, hasMore)
                 : nothingFor(search),
         ),
-        isAsked || hasNothingToRead() ? null : h(Suggestions, { choose: (query) => change(search, { query }) }),
+        hasQuery || hasNothingToRead() ? null : h(Suggestions, { choose: (query) => change(search, { query }) }),
         h(
           'div',
           { class: 'results', 'aria-busy': isBusy },
@@ -101,7 +101,7 @@ export function SearchView({ place }: ViewProps): ComponentChild {
   )
 }
 
-const waitingFor = (isBusy: boolean): string => (isAway.value ? awayWords : isBusy ? 'Searching …' : '')
+const waitingFor = (isBusy: boolean): string => (isUnreachable.value ? waitingWords : isBusy ? 'Searching …' : '')
 
 function summaryOf(found: Found | null, shown: number, hasMore: boolean): string {
   if (found === null) return ''
@@ -110,7 +110,7 @@ function summaryOf(found: Found | null, shown: number, hasMore: boolean): string
   return `${shown} document${shown === 1 ? '' : 's'}${hasMore ? ', and more' : ''}`
 }
 
-/** Suggests only changes that can find more. */
+/** Returns what to try after a search without results. */
 function nothingFor({ query, lists, from, to }: Search): string {
   const isNarrowed = from !== '' || to !== '' || Object.values(lists).some((values) => values.length > 0)
   const ways = [
@@ -201,30 +201,30 @@ function QueryBar({ search }: { readonly search: Search }): ComponentChild {
 
 function Chosen({ search }: { readonly search: Search }): ComponentChild {
   const { lists, from, to } = search
-  const isIdle = (name: Narrowing): boolean => search.mode !== 'keyword' && narrowing[name].keywordOnly
-  const chips = narrowings.flatMap((name) =>
+  const isIdle = (name: SearchFilter): boolean => search.mode !== 'keyword' && searchFilters[name].keywordOnly
+  const chips = searchFilterNames.flatMap((name) =>
     lists[name].map((value) => ({
-      words: `${narrowing[name].title}: ${value}${isIdle(name) ? ' (word search only)' : ''}`,
+      words: `${searchFilters[name].title}: ${value}${isIdle(name) ? ' (word search only)' : ''}`,
       drop: () => change(search, { lists: { ...lists, [name]: lists[name].filter((one) => one !== value) } }),
     })),
   )
   if (from !== '' || to !== '') {
-    const words = `Published ${[from && `from ${dayInWords(from)}`, to && `until ${dayInWords(to)}`].filter(Boolean).join(' ')}`
+    const words = `Published ${[from && `from ${dayInWords(from)}`, to && `before ${dayInWords(to)}`].filter(Boolean).join(' and ')}`
     chips.push({ words, drop: () => change(search, { from: '', to: '' }) })
   }
   return h(ChosenFilters, { chosen: chips })
 }
 
 function Filters({ search, found }: { readonly search: Search; readonly found: Found | null }): ComponentChild {
-  const offered = narrowings.filter((name) => search.mode === 'keyword' || !narrowing[name].keywordOnly)
-  // With no results there are no counts, but live collection still needs a choice of dataset and platforms.
-  const countsOf = (name: Narrowing): readonly Counted[] => found?.facets?.[narrowing[name].facet] ?? []
-  const { body: readable } = useAnswer<{ values: readonly Counted[] }>(
+  const offered = searchFilterNames.filter((name) => search.mode === 'keyword' || !searchFilters[name].keywordOnly)
+  // Without results there are no counts, but live collection still needs a choice of dataset and platforms.
+  const countsOf = (name: SearchFilter): readonly ValueCount[] => found?.facets?.[searchFilters[name].facet] ?? []
+  const { body: readable } = useApi<{ values: readonly ValueCount[] }>(
     found !== null && countsOf('platforms').length === 0
       ? { path: '/v1/values/platform', query: { limit: bucketsMax } }
       : null,
   )
-  const uncounted = (name: Narrowing): readonly Counted[] =>
+  const uncounted = (name: SearchFilter): readonly ValueCount[] =>
     name === 'platforms' && readable.value !== null
       ? readable.value.values.map(({ value }) => ({ value, count: null }))
       : entitled(name)
@@ -235,7 +235,7 @@ function Filters({ search, found }: { readonly search: Search; readonly found: F
     offered.map((name) =>
       h(FacetList, {
         key: name,
-        title: narrowing[name].title,
+        title: searchFilters[name].title,
         counts: countsOf(name).length > 0 ? countsOf(name) : uncounted(name),
         chosen: search.lists[name],
         choose: (values) => change(search, { lists: { ...search.lists, [name]: values } }),
@@ -251,8 +251,8 @@ function Filters({ search, found }: { readonly search: Search; readonly found: F
   )
 }
 
-/** Returns the values that the application may read, for an empty result. */
-function entitled(name: Narrowing): readonly Counted[] {
+/** Returns the values that the entitlements name, to be offered when there are no counts. */
+function entitled(name: SearchFilter): readonly ValueCount[] {
   const lists = (account.value?.entitlements ?? []).map((entry) =>
     name === 'datasets'
       ? entry.datasets
@@ -265,9 +265,10 @@ function entitled(name: Narrowing): readonly Counted[] {
   return [...new Set(lists.flatMap((list) => list ?? []))].map((value) => ({ value, count: null }))
 }
 
-/** Explanations of the answer by warning code. */
+/** Explanations of warnings, by code. */
 const warnings: Readonly<Record<string, string>> = {
-  vector_search_unavailable: 'Search by meaning is not available at the moment. These were found by their words.',
+  vector_search_unavailable:
+    'Search by meaning is not available at the moment. These documents were found by their words.',
   keyword_search_timed_out: 'The keyword search took too long. Try fewer or rarer words.',
   live_query_unavailable: 'Live collection could not start. These documents were already collected.',
   vectors_pending:
@@ -297,7 +298,7 @@ function Remarks({ found }: { readonly found: Found }): ComponentChild {
   )
 }
 
-/** Arrow keys move from the query through the results; Escape goes back. */
+/** Arrow keys move from the query through the results. Escape returns to the query. */
 function moveAmongResults(event: KeyboardEvent): void {
   const view = event.currentTarget as HTMLElement
   const query = view.querySelector<HTMLInputElement>('#query')!

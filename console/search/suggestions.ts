@@ -1,16 +1,16 @@
 import { useSignal } from '@preact/signals'
 import { type ComponentChild, h } from 'preact'
 import { useEffect } from 'preact/hooks'
-import { ask } from '../app/ask.ts'
-import type { Counted } from '../shared/counted.ts'
+import { callApi } from '../app/call-api.ts'
+import type { ValueCount } from '../shared/value-counts.ts'
 
 const shown = 12
 
 /** Suggests the most frequent topics before anything is typed. */
 export function Suggestions({ choose }: { readonly choose: (query: string) => void }): ComponentChild {
-  const topics = useSignal<readonly Counted[]>([])
+  const topics = useSignal<readonly ValueCount[]>([])
   useEffect(() => {
-    ask<{ values: readonly Counted[] }>('GET', '/v1/values/topics', { query: { limit: 100 } }).then(
+    callApi<{ values: readonly ValueCount[] }>('GET', '/v1/values/topics', { query: { limit: 100 } }).then(
       ({ values }) => {
         topics.value = values.toSorted((a, b) => (b.count ?? 0) - (a.count ?? 0)).slice(0, shown)
       },

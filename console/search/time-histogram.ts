@@ -1,21 +1,21 @@
 import { type ComponentChild, h } from 'preact'
-import type { Counted } from '../shared/counted.ts'
+import type { ValueCount } from '../shared/value-counts.ts'
 import { dayInWords } from '../shared/words-of-time.ts'
 import type { TimeUnit } from './search-request.ts'
 import { dayAfter, spanOf } from './time-span.ts'
 
 export interface TimeHistogramProps {
-  readonly counts: readonly Counted[]
+  readonly counts: readonly ValueCount[]
   readonly unit: TimeUnit
-  /** Times; empty for no bound. */
+  /** Called with times, which are empty for no bound. */
   readonly choose: (from: string, to: string) => void
 }
 
 const start = (day: string): string => (day === '' ? '' : `${day}T00:00:00Z`)
 
 /**
- * Shows when the results were published. A bar narrows the search to its period, and so do the numbers of documents
- * outside.
+ * Shows when the results were published. A click on a bar narrows the search to its period, and so does a click on the
+ * number of documents before or after the bars.
  */
 export function TimeHistogram({ counts, unit, choose }: TimeHistogramProps): ComponentChild {
   const span = spanOf(counts, unit)

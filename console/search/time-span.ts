@@ -1,4 +1,4 @@
-import type { Counted } from '../shared/counted.ts'
+import type { ValueCount } from '../shared/value-counts.ts'
 import { bucketsMax, type TimeUnit } from './search-request.ts'
 
 export interface Bucket {
@@ -8,16 +8,16 @@ export interface Bucket {
 }
 
 export interface TimeSpan {
-  /** In order of time, with empty buckets in between. */
+  /** Consecutive buckets in order of time. Some may be empty. */
   readonly buckets: readonly Bucket[]
   /** The day after the last bucket; empty if a date cannot express it. */
   readonly end: string
-  /** The number outside: one mistyped date would squeeze all others into one bar. */
+  /** The numbers of documents outside, because one mistyped date would squeeze all others into one bar. */
   readonly before: number
   readonly after: number
 }
 
-/** More bars would be too thin to click. */
+/** More bars would be too narrow to click. */
 const barsMax = 120
 
 const numberOf = (day: string, unit: TimeUnit): number => {
@@ -38,11 +38,11 @@ export function dayAfter(day: string, unit: TimeUnit): string {
   return next.startsWith('+') ? '' : next
 }
 
-/** Returns all buckets or, if they do not fit, as many as fit where they have the most documents. */
-export function spanOf(counts: readonly Counted[], unit: TimeUnit): TimeSpan | null {
+/** Returns all buckets or, if there are too many, the `barsMax` consecutive ones with the most documents. */
+export function spanOf(counts: readonly ValueCount[], unit: TimeUnit): TimeSpan | null {
   const byNumber = new Map<number, number>()
   for (const { value, count } of counts) {
-    // Months add up the counts of their days.
+    // The count of a month is the sum over its days.
     const number = numberOf(value, unit)
     byNumber.set(number, (byNumber.get(number) ?? 0) + (count ?? 0))
   }
@@ -68,8 +68,8 @@ export function spanOf(counts: readonly Counted[], unit: TimeUnit): TimeSpan | n
   }
 }
 
-/** Whether days show the result badly: the answer has its maximum of days, or many do not fit beside the others. */
-export function isScattered(days: readonly Counted[]): boolean {
+/** Whether months show the result better: not all days are in the response, or more than a tenth would be outside. */
+export function isScattered(days: readonly ValueCount[]): boolean {
   if (days.length >= bucketsMax) return true
   const span = spanOf(days, 'day')
   if (span === null) return false

@@ -7,7 +7,7 @@ import { chooseLanguage, codeLanguage } from './code-language.ts'
 import { CopyButton } from './copy-button.ts'
 import { codeLanguages, codeOf, type ShownRequest } from './request-code.ts'
 
-/** The request behind a view, with its present values. */
+/** The request behind a view, with its current values. */
 export interface RequestBehind {
   readonly method: string
   /** Includes the query. */
@@ -18,8 +18,8 @@ export interface RequestBehind {
 }
 
 /**
- * Two buttons of a view. One shows the request behind it as code; the other copies its address, which contains no
- * secret.
+ * Two buttons of a view. One shows the request behind the view as code. The other copies the view's address, which
+ * contains no secret.
  */
 export function AsCode({ request }: { readonly request: RequestBehind }): ComponentChild {
   const id = useId()

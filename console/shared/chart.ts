@@ -2,12 +2,12 @@ import { useSignal } from '@preact/signals'
 import { type ComponentChild, h } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import type uPlot from 'uplot'
-import { inWords } from '../app/ask.ts'
+import { inWords } from '../app/call-api.ts'
 import { loadStyles } from '../app/load-styles.ts'
 import { theme } from '../app/theme.ts'
 
 export interface ChartProps {
-  /** A description for readers who do not see the chart. */
+  /** A description for readers who cannot see the chart. */
   readonly label: string
   readonly kind: 'line' | 'bars'
   /** In seconds since the epoch, ascending. */
@@ -44,8 +44,8 @@ export function Chart({ label, kind, times, values, heightPx, span }: ChartProps
     Promise.all([import('uplot'), loadStyles('packages/uplot/dist/uPlot.min.css')]).then(
       ([{ default: Plot }]) => {
         if (isGone) return
-        const isWhole = latest.current.data[1]!.every((value) => value === null || Number.isInteger(value))
-        const options = optionsOf(Plot, kind, box, heightPx, isWhole, () => latest.current.span)
+        const isInteger = latest.current.data[1]!.every((value) => value === null || Number.isInteger(value))
+        const options = optionsOf(Plot, kind, box, heightPx, isInteger, () => latest.current.span)
         chart.current = new Plot(options, latest.current.data, box)
         widened.observe(box)
       },
@@ -75,15 +75,15 @@ function optionsOf(
   kind: ChartProps['kind'],
   box: HTMLElement,
   height: number,
-  isWhole: boolean,
+  isInteger: boolean,
   span: () => ChartProps['span'],
 ): uPlot.Options {
   const colour = (name: string): string => {
-    // A property may contain light-dark(), which a canvas does not know. The browser computes its colour on an element.
+    // A canvas does not understand light-dark(), so an element computes the colour.
     box.style.color = `var(--${name})`
-    const worked = getComputedStyle(box).color
+    const resolved = getComputedStyle(box).color
     box.style.color = ''
-    return worked
+    return resolved
   }
   const [line, soft, sea] = [colour('line'), colour('soft'), colour('sea')]
   const axis = { stroke: soft, font: '11px system-ui', grid: { stroke: line, width: 1 }, ticks: { show: false } }
@@ -104,7 +104,7 @@ function optionsOf(
         ...axis,
         size: 44,
         space: 22,
-        ...(isWhole && { incrs: wholeSteps }),
+        ...(isInteger && { incrs: integerSteps }),
         values: (_, ticks) => ticks.map((tick) => short.format(tick)),
       },
     ],
@@ -117,18 +117,18 @@ function optionsOf(
   }
 }
 
-/** Ticks of counts are whole numbers. */
-const wholeSteps = Array.from({ length: 12 }, (_, power) => [1, 2, 5].map((step) => step * 10 ** power)).flat()
+/** The distances between ticks of counts, which are whole numbers. */
+const integerSteps = Array.from({ length: 12 }, (_, power) => [1, 2, 5].map((step) => step * 10 ** power)).flat()
 
 const short = new Intl.NumberFormat(undefined, { notation: 'compact', maximumFractionDigits: 1 })
 
-/** Points at the very edge would be cut in half, and a single point needs some width around it. */
+/** Widens the time axis: points at its edges would be cut in half, and a single point needs some width around it. */
 function padded(from: number, to: number): readonly [number, number] {
   const edge = Math.max(60, (to - from) * 0.06)
   return [from - edge, to + edge]
 }
 
-/** Labels ticks with days if they are days apart, and otherwise with hours. */
+/** Labels ticks with dates if they are at least a day apart, and otherwise with times of day. */
 function wordsOfTick(ticks: readonly number[]): (tick: number) => string {
   const isDays = ticks.length > 1 && ticks[1]! - ticks[0]! >= 86_400
   const format = new Intl.DateTimeFormat(

@@ -6,7 +6,7 @@ export interface ChosenFilter {
   readonly drop: () => void
 }
 
-/** Lists the active filters, each with a button that removes it. On a phone the filter lists are folded away. */
+/** Lists the active filters, each with a button that removes it. On a phone the filters themselves are folded away. */
 export function ChosenFilters({ chosen }: { readonly chosen: readonly ChosenFilter[] }): ComponentChild {
   if (chosen.length === 0) return null
   return h(

@@ -1,9 +1,7 @@
 import { signal } from '@preact/signals'
 import { type CodeLanguage, codeLanguages } from './request-code.ts'
 
-/**
- * The language of all code samples. It is chosen in one place, changes everywhere, and is stored for the next visit.
- */
+/** The language of all code samples, which the reader chooses once. It is stored for the next visit under this key. */
 const key = 'tidemark.language'
 
 export const codeLanguage = signal<CodeLanguage>(stored())
@@ -22,6 +20,6 @@ export function chooseLanguage(language: CodeLanguage): void {
   try {
     localStorage.setItem(key, language)
   } catch {
-    // Storage may be disabled. Then the choice lasts as long as the page.
+    // Storage may be disabled. Then the choice is lost when the page is closed or reloaded.
   }
 }

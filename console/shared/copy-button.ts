@@ -12,22 +12,22 @@ export interface CopyButtonProps {
   readonly children?: ComponentChildren
 }
 
-/** Copies a text, and says whether that worked. */
+/** A button that copies a text and says whether that worked. */
 export function CopyButton({ text, what, class: name = 'copy', children = 'Copy' }: CopyButtonProps): ComponentChild {
-  const said = useSignal<string | null>(null)
+  const result = useSignal<string | null>(null)
   useEffect(() => {
-    if (said.value === null) return
+    if (result.value === null) return
     const timer = setTimeout(() => {
-      said.value = null
+      result.value = null
     }, copiedForMs)
     return () => clearTimeout(timer)
-  }, [said.value])
+  }, [result.value])
   const copy = async (): Promise<void> => {
-    said.value = (await copyText(text())) ? 'Copied' : 'Select and copy'
+    result.value = (await copyText(text())) ? 'Copied' : 'Select and copy'
   }
   return h(
     'button',
     { type: 'button', class: name, title: `Copy ${what}`, onClick: copy },
-    h('span', { 'aria-live': 'polite' }, said.value ?? children),
+    h('span', { 'aria-live': 'polite' }, result.value ?? children),
   )
 }

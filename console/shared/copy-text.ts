@@ -1,6 +1,6 @@
 /**
- * The browser's clipboard API needs a secure origin; on plain HTTP the older command still works. Returns whether the
- * text was copied.
+ * Copies a text to the clipboard. The clipboard API needs a secure origin; on plain HTTP the older command still works.
+ * Returns whether the text was copied.
  */
 export async function copyText(text: string): Promise<boolean> {
   try {

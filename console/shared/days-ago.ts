@@ -1,4 +1,4 @@
-/** Returns midnight of that day. By default a listing covers the last 24 hours, which may have no documents. */
+/** Returns midnight UTC of the day so many days ago. */
 export function daysAgo(days: number): string {
   const day = new Date()
   day.setUTCDate(day.getUTCDate() - days)

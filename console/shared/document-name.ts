@@ -11,7 +11,7 @@ const beginningMax = 160
 /** Returns the title or, for a post without one, the start of its body. */
 export const nameOf = ({ title, body }: Named): string => title?.trim() || beginningOf(body) || 'Without a title'
 
-/** The same as an element, which marks a name that is not a title. */
+/** Shows the name of a document. One that is not a title is marked as an excerpt. */
 export function DocumentName({ title, body }: Named): ComponentChild {
   return title?.trim() || h('span', { class: 'excerpt' }, nameOf({ body }))
 }

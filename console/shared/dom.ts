@@ -1,10 +1,10 @@
-/** The content of an element: nodes and texts, in lists of any depth. Null and undefined are left out. */
+/** The content of an element: nodes and texts, in lists of any depth. Null and undefined are skipped. */
 export type Content = Node | string | null | undefined | readonly Content[]
 
 type Property = string | number | boolean | null | undefined | ((event: Event) => unknown)
 
 /**
- * Makes elements. Text becomes text nodes, so nothing from a server is ever parsed as markup.
+ * Creates an element. Text becomes text nodes, so nothing from a server is ever parsed as markup.
  *
  * `properties`: `class`, `data-*`, `aria-*` and other attributes by their HTML names; functions become listeners for
  * that event (`click: fn`); `true` sets an empty attribute; `false`, `null` and `undefined` leave it out.
@@ -35,7 +35,7 @@ function present(children: Content): (Node | string)[] {
   return typeof children === 'string' || children instanceof Node ? [children] : children.flatMap(present)
 }
 
-/** Returns the element of the page's own markup with that ID. */
+/** Returns the element with that ID, which the page must have. */
 export function byId<Kind extends HTMLElement = HTMLElement>(id: string): Kind {
   const element = document.getElementById(id)
   if (element === null) throw new Error(`the page has no element #${id}`)

@@ -1,12 +1,12 @@
 import { useSignal } from '@preact/signals'
 import { type ComponentChild, h } from 'preact'
-import type { Counted } from './counted.ts'
+import type { ValueCount } from './value-counts.ts'
 
 const shownAtFirst = 7
 
 export interface FacetListProps {
   readonly title: string
-  readonly counts: readonly Counted[]
+  readonly counts: readonly ValueCount[]
   readonly chosen: readonly string[]
   readonly choose: (values: readonly string[]) => void
   /** Shown above the values. */
@@ -16,7 +16,7 @@ export interface FacetListProps {
 /** Lists the values of a field. A click on a value adds or removes a filter. */
 export function FacetList({ title, counts, chosen, choose, children }: FacetListProps): ComponentChild {
   const isOpen = useSignal(false)
-  // Chosen values stay visible, even if no document is left for them.
+  // Chosen values stay visible, even if no more documents have them.
   const missing = chosen.filter((value) => !counts.some((one) => one.value === value))
   const all = [...missing.map((value) => ({ value, count: null })), ...counts]
   if (all.length === 0 && !children) return null

@@ -5,7 +5,7 @@ import { CodeBox } from './code-box.ts'
 const ways = [
   ['Import a file, one JSON document per line', 'tidemark import documents.ndjson'],
   ['Collect RSS, Atom and JSON feeds', 'tidemark collect feeds feeds.yaml'],
-  // Never in this instance's folder, which has real data, nor at its port, which is in use.
+  // Another folder and port, because this instance uses its own.
   ['Or try the sample data, in a folder of its own', 'tidemark start --data-dir ./sample-data --port 8081'],
 ] as const
 

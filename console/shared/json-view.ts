@@ -1,6 +1,6 @@
 import { type Content, el } from './dom.ts'
 
-/** Colouring makes a node for every token. Longer texts stay plain. In characters. */
+/** Texts with more characters are not coloured, because colouring creates a node for every token. */
 const colouredMax = 200_000
 const tokens = /("(?:\\.|[^"\\])*")(\s*:)?|\b(?:true|false|null)\b|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
 

@@ -1,8 +1,8 @@
 import { type Content, el } from './dom.ts'
 
 /**
- * Renders paragraphs, lists with `-`, `code`, **bold** and [links](…), which is all that descriptions use. Makes nodes,
- * never markup.
+ * Renders paragraphs, lists with `-`, `code`, **bold** and [links](…), which is all that descriptions use. Creates
+ * nodes and no markup.
  */
 export function markdown(text: string | undefined): readonly HTMLElement[] {
   return (text ?? '')

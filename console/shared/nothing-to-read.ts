@@ -8,7 +8,10 @@ const everyMs = 5_000
 /** Whether there is no document at all that the signed-in application may read. */
 export const hasNothingToRead = (): boolean => account.value?.earliest_ingested_at === null
 
-/** Says what to do then. Asks again regularly, so that the page goes on with the first document. */
+/**
+ * Says what to do if there is no readable document. Polls the account, so that the page changes when the first document
+ * arrives.
+ */
 export function NothingToRead(): ComponentChild {
   useEffect(() => {
     const timer = setInterval(() => readAccount().catch(() => {}), everyMs)

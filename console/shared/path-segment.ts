@@ -1,6 +1,6 @@
 /**
- * The same as `src/platform/path-segment.ts` of the server, which gives the reason. `path-segment.test.ts` compares
- * them.
+ * Does the same as the server's `src/platform/path-segment.ts`, which gives the reason. `path-segment.test.ts` compares
+ * the two.
  */
 export function pathSegment(text: string): string {
   if (text === '' || text === '.' || text === '..' || !text.isWellFormed()) {

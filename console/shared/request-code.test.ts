@@ -84,7 +84,7 @@ for (const language of codeLanguages) {
     assert.match(printed, /found.*true/i)
   })
 
-  test(`${language}: lines, another method, no credential, and an answer that is a file`, async () => {
+  test(`${language}: lines, another method, no credential, and a response that is a file`, async () => {
     const body = `${JSON.stringify({ title: 'one "a"' })}\n${JSON.stringify({ title: "two 'b'" })}\n`
     const headers = { 'Content-Type': 'application/x-ndjson' }
     const answer = { kind: 'file', name: 'answer.parquet' } as const
@@ -98,7 +98,7 @@ for (const language of codeLanguages) {
     await assert.rejects(readFile(join(folder, 'missing.parquet')), { code: 'ENOENT' })
   })
 
-  test(`${language}: only an address`, async () => {
+  test(`${language}: a request without a body`, async () => {
     const shown = { method: 'GET', url: `${address}/healthz`, headers: {}, body: null, variable: null } as const
     const text = await send(language, { ...shown, answer: { kind: 'text' } })
     assert.deepEqual([text.request.method, text.request.url, text.printed], ['GET', '/healthz', '{"found":true}'])

@@ -1,4 +1,4 @@
-/** The kind of answer: JSON, text, a file to save, or nothing. */
+/** The kind of response: JSON, text, a file to save, or nothing. */
 export type Answer = { readonly kind: 'json' | 'text' | 'none' } | { readonly kind: 'file'; readonly name: string }
 
 export interface ReadyRequest {
@@ -9,15 +9,15 @@ export interface ReadyRequest {
 }
 
 /**
- * A request as displayed code has it. A missing value is a placeholder. The credential is an environment variable,
- * never the typed key, because code is pasted into files and chats.
+ * A request as displayed code has it. Missing values are placeholders. The credential is an environment variable, never
+ * the typed key, because code gets pasted into files and chats.
  */
 export interface ShownRequest extends ReadyRequest {
   readonly variable: string | null
   readonly answer: Answer
 }
 
-/** The languages of displayed requests. The code needs only the standard library, and runs as it is. */
+/** The languages of displayed requests. The code runs as it is and needs only the standard library. */
 export const codeLanguages = ['curl', 'Python', 'TypeScript'] as const
 export type CodeLanguage = (typeof codeLanguages)[number]
 
@@ -33,7 +33,7 @@ const writers: Readonly<Record<CodeLanguage, (request: ShownRequest) => string>>
 
 function curlOf({ method, url, headers, body, variable, answer }: ShownRequest): string {
   const implied = body === null ? 'GET' : 'POST'
-  // Without -f an error would be saved in place of the file.
+  // Without -f, curl would save an error in place of the file.
   const parts = [
     `curl -s${answer.kind === 'file' ? 'Sf' : ''}${method === implied ? '' : ` -X ${method}`} ${quote(url)}`,
   ]
@@ -110,7 +110,7 @@ function typescriptOf({ method, url, headers, body, variable, answer }: ShownReq
   ].join('\n')
 }
 
-/** Returns the value of a JSON body; undefined for any other body, and for one that is not JSON yet. */
+/** Returns the value of a JSON body; undefined for any other body, and for half-typed JSON. */
 function jsonBody(headers: Readonly<Record<string, string>>, body: string | null): unknown {
   if (body === null || headers['Content-Type'] !== 'application/json') return undefined
   try {
@@ -123,7 +123,7 @@ function jsonBody(headers: Readonly<Record<string, string>>, body: string | null
 /** A JSON string literal is valid in Python and TypeScript too. */
 const string = (text: string): string => JSON.stringify(text)
 
-/** JSON on several lines, with short lists of simple values on one. */
+/** Returns JSON on several lines, with short lists of simple values on one line. */
 function jsonText(value: unknown, spaces: number): string {
   const simple = String.raw`(?:"(?:\\.|[^"\\])*"|[-+.\w]+)`
   const list = new RegExp(String.raw`\[\n\s+(${simple}(?:,\n\s+${simple})*)\n\s+\]`, 'g')
@@ -139,7 +139,7 @@ const pythonWords: Readonly<Record<string, string>> = { true: 'True', false: 'Fa
 const pythonLiteral = (value: unknown): string =>
   jsonText(value, 4).replace(/"(?:\\.|[^"\\])*"|\b(?:true|false|null)\b/g, (token) => pythonWords[token] ?? token)
 
-/** JSON without quotes around simple names. A name always starts its line, and a string has no line breaks. */
+/** Returns JSON without quotes around simple names. A name always starts its line, and a string has no line breaks. */
 const typescriptLiteral = (value: unknown): string => jsonText(value, 2).replace(/^( *)"([A-Za-z_]\w*)":/gm, '$1$2:')
 
 const indented = (text: string, by: number): string => text.replaceAll('\n', `\n${' '.repeat(by)}`)

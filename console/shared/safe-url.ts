@@ -1,4 +1,4 @@
-/** Returns an address from outside if it is safe to follow; null for any scheme but the web's. */
+/** Returns a document's URL if its scheme is http or https; null for any other, which might run code. */
 export function safeUrl(text: string | null | undefined): string | null {
   const url = text ? URL.parse(text) : null
   return url !== null && (url.protocol === 'https:' || url.protocol === 'http:') ? url.href : null

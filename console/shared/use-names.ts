@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
-import { ask } from '../app/ask.ts'
+import { callApi } from '../app/call-api.ts'
 import type { Named } from './document-name.ts'
 
 interface Found {
@@ -12,40 +12,40 @@ interface Found {
   readonly missing: readonly string[]
 }
 
-/** Names are requested when the visible rows have stayed the same for this long, in milliseconds. */
-const restMs = 400
+/** Names are requested when the visible rows have not changed for this long. */
+const debounceMs = 400
 const idsMax = 50
 
-/** Reads the names of visible documents for a list that has only their IDs; null for a deleted one. */
+/** Reads the names of documents for a list that has only their IDs. The name of a deleted document is null. */
 export function useNames() {
   const names = useSignal<ReadonlyMap<string, Named | null>>(new Map())
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
-  const left = useRef(new AbortController())
+  const controller = useRef(new AbortController())
   useEffect(
     () => () => {
       clearTimeout(timer.current)
-      left.current.abort()
+      controller.current.abort()
     },
     [],
   )
-  const look = (requested: readonly string[]): void => {
+  const loadNames = (requested: readonly string[]): void => {
     const ids = [...new Set(requested)].filter((id) => !names.value.has(id))
     clearTimeout(timer.current)
     if (ids.length === 0) return
     timer.current = setTimeout(async () => {
       try {
         const body = { document_ids: ids.slice(0, idsMax) }
-        const options = { body, repeatable: true, signal: left.current.signal }
-        const { documents, missing } = await ask<Found>('POST', '/v1/documents/batch-get', options)
+        const options = { body, repeatable: true, signal: controller.current.signal }
+        const { documents, missing } = await callApi<Found>('POST', '/v1/documents/batch-get', options)
         names.value = new Map<string, Named | null>([
           ...names.value,
           ...documents.map(({ id, title, content }) => [id, { title, body: content?.body }] as const),
           ...missing.map((id) => [id, null] as const),
         ])
       } catch {
-        // The rows work without names, and the list itself shows the error.
+        // The rows work without names, and the list itself shows errors.
       }
-    }, restMs)
+    }, debounceMs)
   }
-  return { names: names.value, look }
+  return { names: names.value, loadNames }
 }

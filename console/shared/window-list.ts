@@ -9,50 +9,50 @@ export interface WindowListProps<Item> {
   readonly rowRem: number
   readonly keyOf: (item: Item) => string
   readonly row: (item: Item) => ComponentChild
-  /** More rows may follow, and their number is unknown. */
+  /** Whether an unknown number of rows may follow. */
   readonly isOpenEnded: boolean
-  /** Called when other rows become visible. */
+  /** Called with the range of visible rows when it changes. */
   readonly seen?: (first: number, last: number) => void
 }
 
-/** Rows drawn beyond the edges, so that scrolling shows no gap and the arrow keys find the next row. */
-const beyond = 12
+/** This many rows are drawn beyond each edge, so that scrolling shows no gap and the arrow keys find the next row. */
+const overscan = 12
 
-/** A list of any length that draws only the visible rows, so its cost does not depend on the length. */
+/** A virtual list. It draws only the visible rows, so its cost does not depend on its length. */
 export function WindowList<Item>(props: WindowListProps<Item>): ComponentChild {
   const { label, items, rowRem, keyOf, row, isOpenEnded, seen } = props
   const list = useRef<HTMLUListElement>(null)
-  const range = useSignal({ first: 0, last: 3 * beyond })
+  const range = useSignal({ first: 0, last: 3 * overscan })
   const rowPx = rowRem * rootFontPx()
   const count = items.length
   useEffect(() => {
-    const look = (): void => {
+    const update = (): void => {
       const top = -(list.current?.getBoundingClientRect().top ?? 0)
       const first = Math.max(0, Math.min(count - 1, Math.floor(top / rowPx)))
       const last = Math.max(first, Math.min(count, Math.ceil((top + innerHeight) / rowPx)))
       if (first !== range.value.first || last !== range.value.last) range.value = { first, last }
     }
     let frame = 0
-    const soon = (): void => {
+    const schedule = (): void => {
       cancelAnimationFrame(frame)
-      frame = requestAnimationFrame(look)
+      frame = requestAnimationFrame(update)
     }
-    look()
-    addEventListener('scroll', soon, { passive: true })
-    addEventListener('resize', soon)
+    update()
+    addEventListener('scroll', schedule, { passive: true })
+    addEventListener('resize', schedule)
     return () => {
       cancelAnimationFrame(frame)
-      removeEventListener('scroll', soon)
-      removeEventListener('resize', soon)
+      removeEventListener('scroll', schedule)
+      removeEventListener('resize', schedule)
     }
   }, [count, rowPx])
   const { first, last } = range.value
   useEffect(() => seen?.(first, Math.min(last, count)), [first, last, count])
-  const from = Math.max(0, first - beyond)
+  const from = Math.max(0, first - overscan)
   return h(
     'ul',
     { class: 'window-list', ref: list, 'aria-label': label, style: { height: `${count * rowPx}px` }, onKeyDown: move },
-    items.slice(from, last + beyond).map((item, i) =>
+    items.slice(from, last + overscan).map((item, i) =>
       h(
         'li',
         {

@@ -1,16 +1,18 @@
-/** Each format is made once, because making one costs far more than using it, and a list has a day in every row. */
+// Created once, because creating a format costs far more than using it, and a list has a date in every row.
+
 const day = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' })
 const minute = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
 const second = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
 
-/** Returns an invalid time unchanged. */
-const said = (format: Intl.DateTimeFormat, time: string): string => {
+/** Formats a time. Returns an invalid one unchanged. */
+const formatted = (format: Intl.DateTimeFormat, time: string): string => {
   const ms = Date.parse(time)
   return Number.isNaN(ms) ? time : format.format(ms)
 }
 
 /** Formats a day in UTC. */
-export const dayInWords = (time: string): string => said(day, time)
+export const dayInWords = (time: string): string => formatted(day, time)
 
 /** Formats a moment in the reader's time zone, optionally with seconds. */
-export const momentInWords = (time: string, { seconds = false } = {}): string => said(seconds ? second : minute, time)
+export const momentInWords = (time: string, { seconds = false } = {}): string =>
+  formatted(seconds ? second : minute, time)

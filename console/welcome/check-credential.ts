@@ -13,7 +13,7 @@ export async function signIn(secret: string, needs: Scheme | null): Promise<void
   if (secret.startsWith(collectorPrefix)) {
     throw new Error('This is a collector key, which can only send documents. Sign in with an application key.')
   }
-  // A header takes no other characters, and no credential has any.
+  // Credentials have only these characters, and a header could not contain others.
   if (!/^[\x21-\x7e]+$/.test(secret)) throw new Error('A key has only ASCII characters and no spaces. Copy it again.')
   // An operator may have set an admin token with any prefix.
   const scheme: Scheme = secret.startsWith(kinds.consumer.prefix) ? 'consumer' : 'admin'
@@ -31,7 +31,7 @@ export async function signIn(secret: string, needs: Scheme | null): Promise<void
   if (answer.status === 429) throw new Error('Too many requests with this key. Try again in a moment.')
   if (!answer.ok)
     throw new Error(`The server could not check the key (status ${answer.status}). Try again in a moment.`)
-  keep(scheme, secret)
+  storeCredential(scheme, secret)
 }
 
 /** Redeems the code of a one-time sign-in address. */
@@ -47,10 +47,10 @@ export async function signInByCode(code: string): Promise<void> {
       'This sign-in link was already used or has expired. Sign in with a key, or restart the server for a new link.',
     )
   }
-  keep('consumer', body.api_key)
+  storeCredential('consumer', body.api_key)
 }
 
-function keep(scheme: Scheme, secret: string): void {
+function storeCredential(scheme: Scheme, secret: string): void {
   batch(() => {
     endedBecause.value = ''
     credential(scheme).value = secret

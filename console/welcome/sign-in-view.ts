@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { type ComponentChild, h } from 'preact'
 import { useEffect } from 'preact/hooks'
-import { inWords } from '../app/ask.ts'
+import { inWords } from '../app/call-api.ts'
 import { go } from '../app/router.ts'
 import { signInByCode } from './check-credential.ts'
 import { firstView } from './first-view.ts'
@@ -15,7 +15,7 @@ export function SignInView(): ComponentChild {
   const redeem = (): void => {
     const code = location.hash.slice(1)
     if (code === '') return
-    // The code works only once. It is still removed from the address, which people may copy.
+    // The code works only once, but people copy addresses, so it is removed from this one.
     history.replaceState(null, '', '/sign-in')
     isBusy.value = true
     signInByCode(code)

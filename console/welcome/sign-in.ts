@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { type ComponentChild, h } from 'preact'
 import { useId } from 'preact/hooks'
-import { inWords } from '../app/ask.ts'
+import { inWords } from '../app/call-api.ts'
 import { credential, endedBecause, type Scheme } from '../app/session.ts'
 import { signIn } from './check-credential.ts'
 
@@ -24,7 +24,7 @@ export function SignIn({ needs, done }: { readonly needs: Scheme | null; readonl
     isBusy.value = false
   }
   const isAdministrator = needs === 'consumer' && credential('admin').value !== ''
-  const wanted =
+  const label =
     needs === 'admin' ? 'Admin token' : needs === 'consumer' ? 'Application key' : 'Application key or admin token'
   return h(
     'section',
@@ -42,7 +42,7 @@ export function SignIn({ needs, done }: { readonly needs: Scheme | null; readonl
     h(
       'form',
       { onSubmit: submit, autocomplete: 'off' },
-      h('label', { for: id }, wanted),
+      h('label', { for: id }, label),
       h('input', {
         id,
         type: 'password',

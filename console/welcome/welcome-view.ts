@@ -8,7 +8,7 @@ import { daysAgo } from '../shared/days-ago.ts'
 import { firstView } from './first-view.ts'
 import { SignIn } from './sign-in.ts'
 
-/** Shows what Tidemark is, its state, the sign-in form, and three lines of code to begin with. */
+/** Shows what Tidemark is, its state, the sign-in form, three requests to try, and links to the guides. */
 export function WelcomeView(): ComponentChild {
   return h(
     Fragment,
@@ -62,7 +62,7 @@ export function WelcomeView(): ComponentChild {
         h('img', {
           class: 'picture',
           src: '/assets/images/architecture-wide.svg',
-          alt: 'Collectors send documents to Tidemark. Applications ask Tidemark and get answers. An operator sets datasets, keys, entitlements and limits.',
+          alt: 'Collectors send documents to Tidemark. Applications send requests to Tidemark and get responses. An operator sets datasets, keys, entitlements and limits.',
         }),
       ),
     ),
@@ -98,7 +98,7 @@ const guides = [
 ] as const
 
 function Status(): ComponentChild {
-  const { state, words, rows, askedAt } = health.value
+  const { state, words, rows, checkedAt } = health.value
   return h(
     'section',
     { class: 'status', 'aria-labelledby': 'status-title' },
@@ -107,7 +107,7 @@ function Status(): ComponentChild {
       null,
       h('h2', { id: 'status-title' }, 'Status'),
       h('p', { class: 'verdict', 'data-state': state, role: 'status' }, words),
-      h('p', { class: 'asked' }, askedAt === null ? '' : `Checked at ${askedAt.toLocaleTimeString()}`),
+      h('p', { class: 'checked-at' }, checkedAt === null ? '' : `Checked at ${checkedAt.toLocaleTimeString()}`),
     ),
     h(
       'dl',

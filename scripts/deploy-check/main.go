@@ -1,5 +1,6 @@
-// deploy-check is what `helm lint`, `helm template` and `docker compose config` do with files alone. The whole of helm
-// takes minutes to build, also for clusters and registries; this has the packages that read, check and render.
+// deploy-check does the part of `helm lint`, `helm template` and `docker compose config` that needs only files. The whole
+// of helm, which also calls clusters and registries, takes minutes to build. This uses only the packages that read, check
+// and render.
 //
 //	deploy-check lint CHART --kube-version VERSION [--values FILE] [--set NAME=VALUE]
 //	deploy-check template CHART --kube-version VERSION --release NAME [--values FILE] [--set NAME=VALUE]
@@ -66,7 +67,7 @@ func fail(err error) {
 	os.Exit(1)
 }
 
-// As `helm lint --strict`: warnings are errors.
+// Does what `helm lint --strict` does: warnings are errors.
 func lintChart(folder string, values map[string]any, kubeVersion string) error {
 	version, err := chartutil.ParseKubeVersion(kubeVersion)
 	if err != nil {
@@ -85,7 +86,7 @@ func lintChart(folder string, values map[string]any, kubeVersion string) error {
 	return nil
 }
 
-// As `helm template`: manifests in the order of installation, then hooks.
+// Does what `helm template` does: prints the manifests in the order of installation, then the hooks.
 func renderChart(folder string, values map[string]any, kubeVersion, release string) error {
 	chart, err := loader.Load(folder)
 	if err != nil {
@@ -93,7 +94,7 @@ func renderChart(folder string, values map[string]any, kubeVersion, release stri
 	}
 	for _, template := range chart.Templates {
 		if bytes.Contains(template.Data, []byte(".APIVersions")) {
-			return fmt.Errorf("%s asks which versions a cluster has: no-cluster/client-go knows none", template.Name)
+			return fmt.Errorf("%s uses .APIVersions, but no-cluster/client-go does not know the versions of a cluster", template.Name)
 		}
 	}
 	version, err := chartutil.ParseKubeVersion(kubeVersion)
@@ -102,8 +103,8 @@ func renderChart(folder string, values map[string]any, kubeVersion, release stri
 	}
 	capabilities := chartutil.DefaultCapabilities.Copy()
 	capabilities.KubeVersion = *version
-	if wanted := chart.Metadata.KubeVersion; wanted != "" && !chartutil.IsCompatibleRange(wanted, version.String()) {
-		return fmt.Errorf("the chart requires Kubernetes %s, not %s", wanted, version)
+	if required := chart.Metadata.KubeVersion; required != "" && !chartutil.IsCompatibleRange(required, version.String()) {
+		return fmt.Errorf("the chart requires Kubernetes %s, not %s", required, version)
 	}
 	if err := chartutil.ProcessDependenciesWithMerge(chart, values); err != nil {
 		return err
@@ -137,7 +138,7 @@ func renderChart(folder string, values map[string]any, kubeVersion, release stri
 	return nil
 }
 
-// As `docker compose config --no-interpolate`.
+// Does what `docker compose config --no-interpolate` does.
 func checkCompose(file string) error {
 	folder, err := os.Getwd()
 	if err != nil {

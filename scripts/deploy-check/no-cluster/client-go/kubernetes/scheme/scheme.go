@@ -1,4 +1,4 @@
-// Package scheme: a scheme without the types of Kubernetes, which take long to build and are not needed to render.
+// Package scheme: a scheme without the types of Kubernetes, which take long to compile. Rendering does not need them.
 package scheme
 
 import "k8s.io/apimachinery/pkg/runtime"

@@ -26,18 +26,20 @@ interface ErrorBody {
   readonly details: ApiError['details']
 }
 
-/** Whether the server does not answer at all. One loop asks until it does, and then every waiting request goes on. */
-export const isAway = signal(false)
-/** Shown in place of missing data while the server is away. */
-export const awayWords = 'Waiting for the server …'
-/** Until when requests wait after a 429, in milliseconds since the epoch; null if none waits. */
-export const waitsUntil = signal<number | null>(null)
+/**
+ * Whether the server does not respond. One loop polls it until it does, and then every waiting request is sent again.
+ */
+export const isUnreachable = signal(false)
+/** Shown in place of missing data while the server is unreachable. */
+export const waitingWords = 'Waiting for the server …'
+/** The end of the longest wait after a 429, in milliseconds since the epoch; null if no request waits. */
+export const throttledUntil = signal<number | null>(null)
 
-/** A reader waits at most this long. A longer wait is reported as an error. */
+/** Longer waits are reported as errors. */
 const waitMaxSeconds = 60
 const [pauseMs, pauseMaxMs] = [500, 5_000]
 
-export interface AskOptions {
+export interface CallOptions {
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
@@ -51,22 +53,23 @@ export interface AskOptions {
 }
 
 /**
- * Sends one request to the API with the credential of the session. Waits when the server says so, and while it is away.
+ * Sends one request to the API with the credential of the session. Waits if the server asks it to (429), and retries a
+ * repeatable request while the server is unreachable.
  */
-export async function ask<Body>(method: string, path: string, options: AskOptions = {}): Promise<Body> {
-  return (await (await askRaw(method, path, options)).json()) as Body
+export async function callApi<Body>(method: string, path: string, options: CallOptions = {}): Promise<Body> {
+  return (await (await callApiRaw(method, path, options)).json()) as Body
 }
 
 /**
- * Reads a file as a range from its start. Only then does it always come from this server and not from a bucket, and the
- * page may connect to this server only.
+ * Downloads a file. The request has a range, because the server answers others with a redirect to the bucket if it has
+ * one, and the content policy lets the page connect to this server only.
  */
-export async function askFile(path: string, options: AskOptions = {}): Promise<ArrayBuffer> {
-  return (await askRaw('GET', path, { ...options, headers: { range: 'bytes=0-' } })).arrayBuffer()
+export async function downloadFile(path: string, options: CallOptions = {}): Promise<ArrayBuffer> {
+  return (await callApiRaw('GET', path, { ...options, headers: { range: 'bytes=0-' } })).arrayBuffer()
 }
 
-/** Like `ask`, for an answer that is empty or not JSON. */
-export async function askRaw(method: string, path: string, options: AskOptions = {}): Promise<Response> {
+/** Like `callApi`, for a response that is empty or not JSON. */
+export async function callApiRaw(method: string, path: string, options: CallOptions = {}): Promise<Response> {
   const { as = 'consumer', repeatable = method === 'GET', signal: until } = options
   for (;;) {
     const key = credential(as).value
@@ -75,7 +78,7 @@ export async function askRaw(method: string, path: string, options: AskOptions =
       response = await fetch(urlOf(path, options.query), requestOf(method, key, options))
     } catch (error) {
       if (until?.aborted || !repeatable) throw error
-      await untilBack()
+      await untilReachable()
       until?.throwIfAborted()
       continue
     }
@@ -83,20 +86,20 @@ export async function askRaw(method: string, path: string, options: AskOptions =
     const error = new ApiError(response.status, await bodyOf(response), response.headers)
     if (error.status === 401) refused(as, key)
     const { retryAfterSeconds: after } = error
-    // The server refused the request before any work, so any request may be sent again.
+    // The server has refused the request before doing any work, so any request may be sent again.
     if (error.status !== 429 || after === null || after > waitMaxSeconds) throw error
-    await untilTurn(after, until)
+    await waitToRetry(after, until)
   }
 }
 
-function urlOf(path: string, query: AskOptions['query'] = {}): string {
+function urlOf(path: string, query: CallOptions['query'] = {}): string {
   const pairs = Object.entries(query).flatMap(([name, value]) =>
     value === undefined || value === '' ? [] : [[name, String(value)]],
   )
   return pairs.length === 0 ? path : `${path}?${new URLSearchParams(pairs)}`
 }
 
-function requestOf(method: string, key: string, { body, headers, signal: until }: AskOptions): RequestInit {
+function requestOf(method: string, key: string, { body, headers, signal: until }: CallOptions): RequestInit {
   return {
     method,
     cache: 'no-store',
@@ -114,33 +117,33 @@ async function bodyOf(response: Response): Promise<Partial<ErrorBody>> {
   try {
     return (await response.json()) as Partial<ErrorBody>
   } catch {
-    // A proxy may have answered with a page of its own.
+    // The response may come from a proxy, with a page of its own.
     return {}
   }
 }
 
 let returning: Promise<void> | null = null
 
-export const isThere = async (): Promise<boolean> =>
+export const isReachable = async (): Promise<boolean> =>
   (await fetch('/healthz', { cache: 'no-store' }).catch(() => null))?.ok === true
 
-/** One loop asks for all waiting requests, at growing intervals. */
-export function untilBack(): Promise<void> {
+/** Waits until the server responds. One loop polls for all waiting requests, at growing intervals. */
+export function untilReachable(): Promise<void> {
   returning ??= (async () => {
-    isAway.value = true
-    for (let rest = pauseMs; ; rest = Math.min(pauseMaxMs, rest * 1.5)) {
-      await new Promise((resolve) => setTimeout(resolve, rest))
-      if (await isThere()) break
+    isUnreachable.value = true
+    for (let delayMs = pauseMs; ; delayMs = Math.min(pauseMaxMs, delayMs * 1.5)) {
+      await new Promise((resolve) => setTimeout(resolve, delayMs))
+      if (await isReachable()) break
     }
-    isAway.value = false
+    isUnreachable.value = false
     returning = null
   })()
   return returning
 }
 
-async function untilTurn(seconds: number, until: AbortSignal | undefined): Promise<void> {
+async function waitToRetry(seconds: number, until: AbortSignal | undefined): Promise<void> {
   const end = Date.now() + seconds * 1000
-  waitsUntil.value = Math.max(waitsUntil.value ?? 0, end)
+  throttledUntil.value = Math.max(throttledUntil.value ?? 0, end)
   try {
     await new Promise<void>((resolve, reject) => {
       const timer = setTimeout(resolve, seconds * 1000)
@@ -150,11 +153,11 @@ async function untilTurn(seconds: number, until: AbortSignal | undefined): Promi
       })
     })
   } finally {
-    if (waitsUntil.value === end) waitsUntil.value = null
+    if (throttledUntil.value === end) throttledUntil.value = null
   }
 }
 
-/** Returns an error in plain words, with its details; null for a request that a newer one replaced. */
+/** Returns an error in plain words; null for a request that was aborted. */
 export function inWords(error: unknown): string | null {
   if (error instanceof DOMException && error.name === 'AbortError') return null
   if (error instanceof ApiError) {
@@ -165,7 +168,7 @@ export function inWords(error: unknown): string | null {
   return error instanceof Error ? error.message : String(error)
 }
 
-/** Removes the index: readers know a list item by its value, not by its number. */
+/** Removes the index of a list item from the path in a message, because readers know items by their values. */
 const withoutNumber = (text: string): string => text.replace(/^(\w+)(?:\.\d+)+ /, '$1 ')
 
 const sentence = (text: string): string =>

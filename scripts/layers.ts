@@ -1,8 +1,8 @@
 /**
- * The folders of src, from the ground up: a folder may import itself and the floors below it, but not the other folders
- * of its floor. docs/architecture.md draws them.
+ * The layers of folders in src, lowest first. A folder may import itself and the layers below it, but not the other
+ * folders of its layer. docs/architecture.md draws them.
  */
-export const floors: readonly (readonly string[])[] = [
+export const layers: readonly (readonly string[])[] = [
   ['platform'],
   ['settings', 'document'],
   ['text', 'fair-queue', 'threads', 'outbound'],

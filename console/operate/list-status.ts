@@ -1,8 +1,8 @@
 import type { ComponentChild, ComponentChildren } from 'preact'
 import { h } from 'preact'
 
-/** Shown in place of a list: that it is loading, an error, or what to do if it is empty. */
-export function Standing({
+/** Shown in place of a list that is loading, failed or is empty. The children say what to do about an empty list. */
+export function ListStatus({
   fault,
   isKnown,
   isEmpty,

@@ -8,7 +8,7 @@ import type { RelevanceSet } from './read-sets.ts'
 
 const batchDocuments = 100
 
-export interface OpenSet {
+export interface ServedCollection {
   readonly server: TestServer
   readonly key: string
   /** The ID of a document in the set, by its ID in the store. */
@@ -16,10 +16,13 @@ export interface OpenSet {
 }
 
 /**
- * Starts a server over the set's own store, with every word and vector in the index. The store is kept; the index is
- * rebuilt.
+ * Starts a server with a store for this set, and waits until all words and vectors are indexed. The store is kept; the
+ * index is rebuilt each time.
  */
-export async function openSet(set: RelevanceSet, env: Readonly<Record<string, string>> = {}): Promise<OpenSet> {
+export async function serveCollection(
+  set: RelevanceSet,
+  env: Readonly<Record<string, string>> = {},
+): Promise<ServedCollection> {
   const model = env.TIDEMARK_EMBEDDING_MODEL ?? ''
   const content = createHash('sha256').update(JSON.stringify(set.documents)).digest('hex').slice(0, 16)
   const dataDir = join(
@@ -35,7 +38,7 @@ export async function openSet(set: RelevanceSet, env: Readonly<Record<string, st
   await server.makeDataset('bench')
   const { key: collector } = await server.makeCollector({ datasets: ['bench'] })
   const idOf = new Map<string, string>()
-  // Collections have a few documents without a word, which the collector API does not accept.
+  // Collections have a few empty documents, which the collector API does not accept.
   const documents = set.documents.filter(({ title, text }) => title.trim() !== '' || text.trim() !== '')
   // The answers also have the IDs of documents that are stored already.
   for (let from = 0; from < documents.length; from += batchDocuments) {
@@ -54,7 +57,7 @@ export async function openSet(set: RelevanceSet, env: Readonly<Record<string, st
     const results: readonly { index: number; document_id?: string }[] = answer.body.results
     for (const { index, document_id } of results) if (document_id !== undefined) idOf.set(document_id, batch[index]!.id)
   }
-  if (idOf.size !== documents.length) throw new Error(`${set.name}: only ${idOf.size} documents were taken`)
+  if (idOf.size !== documents.length) throw new Error(`${set.name}: only ${idOf.size} documents were accepted`)
   await untilIndexed(set.name, server, documents.length)
   writeFileSync(mark, '')
   const { key } = await server.makeApplication({ entitlements: [{ datasets: ['bench'] }] })

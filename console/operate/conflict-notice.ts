@@ -1,26 +1,22 @@
 import { type ComponentChild, h } from 'preact'
-import type { Meanwhile } from './use-edit.ts'
+import type { Conflict } from './use-edit.ts'
 import { moment } from './words.ts'
 
-export interface ChangedMeanwhileProps<Fields> {
-  readonly meanwhile: Meanwhile<Fields> | null
+export interface ConflictNoticeProps<Fields> {
+  readonly conflict: Conflict<Fields> | null
   readonly nameOf: (field: string) => string
   readonly inWords: (field: string, value: unknown) => ComponentChild
 }
 
-/** Shows others' changes to the edited object beside the reader's own. */
-export function ChangedMeanwhile<Fields>({
-  meanwhile,
-  nameOf,
-  inWords,
-}: ChangedMeanwhileProps<Fields>): ComponentChild {
-  if (meanwhile === null) return null
-  const { author, changed } = meanwhile
+/** Shows others' changes since the form was opened, beside the reader's own values. */
+export function ConflictNotice<Fields>({ conflict, nameOf, inWords }: ConflictNoticeProps<Fields>): ComponentChild {
+  if (conflict === null) return null
+  const { author, changed } = conflict
   const who = author === null ? 'Someone' : author.name
   const when = author === null ? '' : ` (${moment(author.at)})`
   return h(
     'div',
-    { class: 'notice warn meanwhile', role: 'status' },
+    { class: 'notice warn conflict', role: 'status' },
     h(
       'p',
       null,
@@ -35,8 +31,8 @@ export function ChangedMeanwhile<Fields>({
           'div',
           { key: name },
           h('dt', null, nameOf(name)),
-          h('dd', null, h('span', { class: 'said' }, 'Current'), inWords(name, now)),
-          h('dd', null, h('span', { class: 'said' }, 'Yours'), inWords(name, mine)),
+          h('dd', null, h('span', { class: 'caption' }, 'Current'), inWords(name, now)),
+          h('dd', null, h('span', { class: 'caption' }, 'Yours'), inWords(name, mine)),
         ),
       ),
     ),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ApiError, inWords } from './ask.ts'
+import { ApiError, inWords } from './call-api.ts'
 
 const words = (message: string, details: ApiError['details']) =>
   inWords(new ApiError(400, { code: 'invalid_request', message, details }, new Headers()))

@@ -12,36 +12,36 @@ export function counted(before: Minutes, times: readonly string[]): Minutes {
     const minute = Math.floor(Date.parse(time) / 60_000)
     after.set(minute, (after.get(minute) ?? 0) + 1)
   }
-  // Forgets minutes that are no longer drawn, because a page may stay open for weeks.
+  // Drops minutes that are no longer drawn, because a page may stay open for weeks.
   const oldest = Math.max(0, ...after.keys()) - 2 * minutesShown
   for (const minute of after.keys()) if (minute < oldest) after.delete(minute)
   return after
 }
 
-interface EventsAMinuteProps {
+interface EventsPerMinuteProps {
   readonly minutes: Minutes
   readonly now: number
-  /** Whether all events up to now have been read. If not, there may be more. */
-  readonly isWhole: boolean
+  /** Whether all events up to now have been read. Otherwise the counts are incomplete and are not shown. */
+  readonly isCaughtUp: boolean
 }
 
-/** Draws the last hour. */
-export function EventsAMinute({ minutes, now, isWhole }: EventsAMinuteProps): ComponentChild {
+/** Draws the events of the last hour, by minute. */
+export function EventsPerMinute({ minutes, now, isCaughtUp }: EventsPerMinuteProps): ComponentChild {
   const last = Math.max(Math.floor(now / 60_000), ...minutes.keys())
   const shown = Array.from({ length: minutesShown }, (_, i) => last - minutesShown + 1 + i)
   const counts = shown.map((minute) => minutes.get(minute) ?? 0)
   const total = counts.reduce((sum, count) => sum + count, 0)
   return h(
     'section',
-    { class: 'card a-minute', 'aria-labelledby': 'a-minute' },
+    { class: 'card per-minute', 'aria-labelledby': 'per-minute' },
     h(
       'div',
-      { class: 'a-minute-head' },
-      h('h2', { id: 'a-minute' }, 'Events per minute'),
+      { class: 'per-minute-head' },
+      h('h2', { id: 'per-minute' }, 'Events per minute'),
       h(
         'span',
         { class: 'note' },
-        isWhole ? `${total.toLocaleString()} in the last hour, ${counts.at(-1)!.toLocaleString()} this minute` : '…',
+        isCaughtUp ? `${total.toLocaleString()} in the last hour, ${counts.at(-1)!.toLocaleString()} this minute` : '…',
       ),
     ),
     h(Chart, {

@@ -1,23 +1,23 @@
 import { type ReadonlySignal, useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { ApiError, type AskOptions, ask, inWords } from './ask.ts'
+import { ApiError, type CallOptions, callApi, inWords } from './call-api.ts'
 
-export interface Question extends Pick<AskOptions, 'query' | 'body' | 'repeatable'> {
+export interface ApiRequest extends Pick<CallOptions, 'query' | 'body' | 'repeatable'> {
   readonly method?: string
   readonly path: string
 }
 
-export interface Answered<Body> {
-  /** Null until an answer has come, and after an error. */
+export interface ApiResponse<Body> {
+  /** Null until the response has arrived, and after an error. */
   readonly body: ReadonlySignal<Body | null>
   /** The error in words. */
   readonly fault: ReadonlySignal<string | null>
-  /** The status of the error; null if there is none, or if the server did not answer. */
+  /** The status of the error; null if there is none, or if the server did not respond. */
   readonly status: ReadonlySignal<number | null>
 }
 
-/** Reads from the API, again whenever the question changes. Null reads nothing. */
-export function useAnswer<Body>(question: Question | null): Answered<Body> {
+/** Sends a request to the API, again whenever the request changes. Null sends nothing. */
+export function useApi<Body>(question: ApiRequest | null): ApiResponse<Body> {
   const body = useSignal<Body | null>(null)
   const fault = useSignal<string | null>(null)
   const status = useSignal<number | null>(null)
@@ -26,19 +26,19 @@ export function useAnswer<Body>(question: Question | null): Answered<Body> {
     fault.value = null
     status.value = null
     if (question === null) return
-    const newer = new AbortController()
+    const controller = new AbortController()
     const { method = 'GET', path, ...rest } = question
-    ask<Body>(method, path, { ...rest, signal: newer.signal }).then(
+    callApi<Body>(method, path, { ...rest, signal: controller.signal }).then(
       (answer) => {
-        if (!newer.signal.aborted) body.value = answer
+        if (!controller.signal.aborted) body.value = answer
       },
       (error: unknown) => {
-        if (newer.signal.aborted) return
+        if (controller.signal.aborted) return
         status.value = error instanceof ApiError ? error.status : null
         fault.value = inWords(error)
       },
     )
-    return () => newer.abort()
+    return () => controller.abort()
   }, [JSON.stringify(question)])
   return { body, fault, status }
 }

@@ -1,17 +1,18 @@
 import { useEffect, useLayoutEffect } from 'preact/hooks'
 
 /**
- * The scroll position and the last used link of a view. It is kept with the view's data, for a reader who comes back.
+ * The scroll position and the last used link of a view. They are kept with the view's data, for a reader who comes
+ * back.
  */
-export interface KeptPlace {
+export interface SavedPosition {
   topPx: number
   href: string | null
 }
 
-export const atTheTop = (): KeptPlace => ({ topPx: 0, href: null })
+export const atTop = (): SavedPosition => ({ topPx: 0, href: null })
 
-/** Restores the reader's position, and records it from then on. */
-export function useKeptPlace(kept: KeptPlace | null): void {
+/** Restores the reader's position, and then keeps recording it. */
+export function useSavedPosition(kept: SavedPosition | null): void {
   useLayoutEffect(() => {
     if (kept !== null && kept.topPx > 0) scrollTo({ top: kept.topPx, behavior: 'instant' })
   }, [kept])
@@ -19,7 +20,7 @@ export function useKeptPlace(kept: KeptPlace | null): void {
     if (kept === null) return
     const { pathname } = location
     const scrolled = (): void => {
-      // The next view scrolls to its top before this one is removed.
+      // The next view scrolls to the top before this one is unmounted.
       if (location.pathname === pathname) kept.topPx = scrollY
     }
     const touched = ({ target }: Event): void => {

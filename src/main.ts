@@ -1,6 +1,6 @@
 import { runCommandLine } from './cli/command-line.ts'
 
-/** Started by bin/tidemark.js. The only file that ends the process. */
+/** The entry point, which bin/tidemark.js loads. */
 
 // Every file that a command creates, including those that SQLite adds, is private to this user.
 process.umask(0o077)
@@ -8,7 +8,7 @@ const outputs = [process.stdout, process.stderr]
 let isLost = false
 for (const output of outputs) {
   output.on('error', (error: NodeJS.ErrnoException) => {
-    // A reader that closes the pipe early, such as `head`, has read enough.
+    // Not an error: a reader such as `head` closes the pipe early because it has read enough.
     if (error.code === 'EPIPE') return
     if (!isLost && output !== process.stderr) {
       process.stderr.write(`tidemark: cannot write to standard output: ${error.code}\n`)
@@ -17,7 +17,7 @@ for (const output of outputs) {
   })
 }
 process.exitCode = await runCommandLine(process.argv.slice(2), process.env)
-// A pipe takes only as much as its reader has room for. These writes wait for the rest.
+// These empty writes wait until everything before them is written, because a pipe may be full.
 await Promise.all(outputs.map((output) => new Promise((resolve) => output.write('', resolve))))
 if (isLost) process.exitCode ||= 1
 // Commands close what they open. A handle that a library still holds must not keep the process alive.

@@ -7,20 +7,25 @@ import type { Rate } from './rate-limits.ts'
 export interface AccessStore {
   /** Returns the key with that SHA-256 hash and its current owner; null if there is none. */
   findKey(hash: string): Promise<KeyWithOwner | null>
-  /** Returns the object that a key of that caller created, for any request; null if there is none, or it is too old. */
+  /**
+   * Returns the unexpired claim with this idempotency key of the caller, whatever its request; null if there is none.
+   */
   findClaim(claim: Pick<Claim, 'caller' | 'key'>, nowMs: number): Promise<KeptClaim | null>
-  /** Takes one unit each if fewer than `limit` are used. The takes of one call are decided one after the other. */
+  /** Takes one unit for each take whose limit is not reached. Decides the takes of one call in order. */
   takeQuota(takes: readonly QuotaTake[]): Promise<readonly QuotaResult[]>
-  /** Takes one token each from buckets that all processes share. The takes of one call are decided one after the other. */
+  /** Takes one token for each take, from buckets that all processes share. Decides the takes of one call in order. */
   takeTokens(takes: readonly TokenTake[], nowMs: number): Promise<readonly TokenResult[]>
-  /** Adds counts and the times keys were last used. Both are only reported; nothing is decided by them. */
+  /** Adds to the usage counts, and sets when keys were last used. Both are only for reports. */
   recordUse(use: { readonly counts: readonly UsageCount[]; readonly keys: readonly KeyUse[] }): Promise<void>
   usageOf(applicationId: string, day: string): Promise<readonly { operation: string; used: number }[]>
   /** Keys that sign cursors, newest first. */
   signingKeys(): Promise<readonly SigningKey[]>
-  /** Adds a key. With `onlyIfNone` it does nothing if one exists, so that racing processes agree on one. */
+  /**
+   * Adds a key and returns all keys. With `onlyIfNone` it adds nothing if a key exists, so that concurrent processes
+   * agree on one.
+   */
   addSigningKey(key: SigningKey, onlyIfNone: boolean): Promise<readonly SigningKey[]>
-  /** Removes keys that were replaced before that time. The newest key stays, and so does one that signed until recently. */
+  /** Removes keys that were replaced before that time. Always keeps the newest key. */
   removeSigningKeysBefore(timeMs: number): Promise<number>
 }
 

@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { adminTokenOf, adminTokenTold, replaceAdminToken } from './admin-token.ts'
+import { adminTokenOf, markAdminTokenShown, replaceAdminToken } from './admin-token.ts'
 import { hashKey } from './keys.ts'
 
 test('if many processes make a token at once, one succeeds, and all know its hash', async (t) => {
@@ -25,16 +25,16 @@ test('a token that is set is used and not kept; a replaced one takes the place o
   assert.deepEqual(await adminTokenOf(folder, 'a token of mine'), {
     hash: hashKey('a token of mine'),
     made: null,
-    isUntold: false,
+    mustBeShown: false,
   })
   assert.deepEqual(readdirSync(folder), [])
   const first = await adminTokenOf(folder, null)
   const { hash, made } = first
-  assert.deepEqual(await adminTokenOf(folder, null), { hash, made: null, isUntold: true })
-  await adminTokenTold(folder, first)
-  assert.deepEqual(await adminTokenOf(folder, null), { hash, made: null, isUntold: false })
+  assert.deepEqual(await adminTokenOf(folder, null), { hash, made: null, mustBeShown: true })
+  await markAdminTokenShown(folder, first)
+  assert.deepEqual(await adminTokenOf(folder, null), { hash, made: null, mustBeShown: false })
   const next = await replaceAdminToken(folder)
   assert.notEqual(next, made)
-  await adminTokenTold(folder, first)
-  assert.deepEqual(await adminTokenOf(folder, null), { hash: hashKey(next), made: null, isUntold: false })
+  await markAdminTokenShown(folder, first)
+  assert.deepEqual(await adminTokenOf(folder, null), { hash: hashKey(next), made: null, mustBeShown: false })
 })

@@ -61,11 +61,11 @@ test('a key read before a change is not remembered after it', async () => {
   keys.set(key.hash, { ...key, revokedAt: 1 })
   authenticator.forget()
   open()
-  assert.equal((await before)?.kind, 'consumer', 'it began before the change')
+  assert.equal((await before)?.kind, 'consumer', 'the lookup started before the change')
   assert.equal(await authenticator.identify(secret, 'consumer'), null)
 })
 
-test('a key ends in the very millisecond it is said to, remembered or not', async (t) => {
+test('a key expires in the very millisecond that was set, remembered or not', async (t) => {
   t.mock.timers.enable({ apis: ['Date'], now: 1_000_000 })
   const { secret, key } = consumerKey({ expiresAt: 1_000_100 })
   const authenticator = new Authenticator(storeOf(new Map([[key.hash, key]])).store, [])
@@ -76,7 +76,7 @@ test('a key ends in the very millisecond it is said to, remembered or not', asyn
   assert.equal(await authenticator.identify(secret, 'consumer'), null)
 })
 
-test('a key that is in use is read again beside its requests, which do not wait for it', async (t) => {
+test('a key in use is read again in the background, and its requests do not wait', async (t) => {
   t.mock.timers.enable({ apis: ['Date'], now: 1_000_000 })
   const { secret, key } = consumerKey()
   const keys = new Map([[key.hash, key]])
@@ -85,11 +85,11 @@ test('a key that is in use is read again beside its requests, which do not wait 
   assert.notEqual(await authenticator.identify(secret, 'consumer'), null)
   keys.set(key.hash, { ...key, revokedAt: 1 })
   t.mock.timers.setTime(1_000_400)
-  const beside = authenticator.identify(secret, 'consumer')
-  assert.ok(beside !== null && !(beside instanceof Promise), 'what is remembered is still good')
+  const remembered = authenticator.identify(secret, 'consumer')
+  assert.ok(remembered !== null && !(remembered instanceof Promise), 'the remembered key is still valid')
   assert.equal(state.lookups, 2)
   await new Promise(setImmediate)
-  assert.equal(authenticator.identify(secret, 'consumer'), null, 'and what was read since is remembered')
+  assert.equal(authenticator.identify(secret, 'consumer'), null, 'the result of the background read is remembered')
   assert.equal(state.lookups, 2)
 })
 
@@ -111,7 +111,7 @@ test('a remembered key stays valid if it cannot be read again because too many u
   await Promise.all(flood)
 })
 
-test('a store that fails beside a request fails the one that has to wait for it', async (t) => {
+test('a failed background read fails only the next request that has to wait', async (t) => {
   t.mock.timers.enable({ apis: ['Date'], now: 1_000_000 })
   const { secret, key } = consumerKey()
   const { state, store } = storeOf(new Map([[key.hash, key]]))
@@ -159,16 +159,16 @@ test('a monitoring key is valid while the store is unavailable, even just after 
   isAway = false
   keys.set(key.hash, { ...key, revokedAt: 1 })
   authenticator.forget()
-  await turns()
+  await settled()
   isAway = true
   authenticator.forget()
-  assert.equal(await monitors(), null, 'what was read again after the change counts')
+  assert.equal(await monitors(), null, 'the lookup after the change counts')
 })
 
-/** Resolves when all lookups that started, and need not wait, have answered. */
-const turns = () => new Promise((resolve) => setImmediate(resolve))
+/** Resolves when all lookups that need not wait have finished. */
+const settled = () => new Promise((resolve) => setImmediate(resolve))
 
-test('a flood of different wrong keys is not remembered without bound', async () => {
+test('a bounded number of wrong keys is remembered', async () => {
   const { state, store } = storeOf(new Map())
   const authenticator = new Authenticator(store, [])
   for (let i = 0; i < 25_000; i++) await authenticator.identify(`tmc_${i}`, 'consumer')
@@ -180,7 +180,7 @@ test('a flood of different wrong keys is not remembered without bound', async ()
 
 const admin = { kind: 'admin', keyId: null, name: null, role: 'owner' } as const
 
-test('the admin token and the keys open only their own surface, and others are not looked up', async () => {
+test('the admin token and the keys open only their own paths, and others are not looked up', async () => {
   const { secret, key } = consumerKey()
   const { state, store } = storeOf(new Map([[key.hash, key]]))
   const authenticator = new Authenticator(store, [{ hash: hashKey('the admin token'), principal: admin }])
@@ -200,7 +200,7 @@ test('concurrent requests for the same key share one lookup', async () => {
   assert.equal(state.lookups, 1)
 })
 
-test('a flood of different wrong keys does not queue before the store without bound, and a known key is not its victim', async () => {
+test('a flood of different wrong keys causes a bounded number of lookups and does not affect a known key', async () => {
   const { secret, key } = consumerKey()
   const { state, store } = storeOf(new Map([[key.hash, key]]))
   const authenticator = new Authenticator(store, [])
@@ -211,11 +211,11 @@ test('a flood of different wrong keys does not queue before the store without bo
   assert.ok(state.lookups < 300, `${state.lookups} at once`)
   assert.equal((await authenticator.identify(secret, 'consumer'))?.kind, 'consumer')
   open()
-  const settled = await Promise.allSettled(flood)
-  for (const one of settled) {
+  const results = await Promise.allSettled(flood)
+  for (const one of results) {
     if (one.status === 'fulfilled') assert.equal(one.value, null)
     else assert.equal(one.reason.code, 'overloaded')
   }
-  assert.equal(settled.filter(({ status }) => status === 'fulfilled').length, state.lookups - 1)
+  assert.equal(results.filter(({ status }) => status === 'fulfilled').length, state.lookups - 1)
   assert.equal(await authenticator.identify('tmc_999', 'consumer'), null)
 })

@@ -7,11 +7,14 @@ import { hashKey, sameHash } from './keys.ts'
 import type { Principal } from './principal.ts'
 
 /**
- * Keys are looked up in the store and remembered briefly, so that a revocation by another process takes effect within a
- * second. After a change made by this process they are forgotten at once.
+ * The TTL of the key cache. It is short, so that a revocation by another process takes effect within a second. A change
+ * by this process clears the cache at once.
  */
 const rememberedMs = 500
-/** A key older than this is read again in the background, so that the requests of a busy key do not wait for the store. */
+/**
+ * A cached key older than this is refreshed in the background, so that the requests of a busy key do not wait for the
+ * store.
+ */
 const renewedMs = 250
 
 /** Limits the memory that a flood of different wrong keys can take. */
@@ -21,7 +24,7 @@ const rememberedMax = 10_000
 const keptForMs = dayMs
 const keptMax = 100
 
-/** Limits the concurrent lookups that such a flood can cause. */
+/** Limits the concurrent lookups that a flood of wrong keys can cause. */
 const lookupsAtOnceMax = 256
 
 interface Remembered {
@@ -30,7 +33,7 @@ interface Remembered {
   readonly readAt: number
 }
 
-/** A credential that is not stored in the store. */
+/** A credential that comes from the configuration or the data folder, not from the store. */
 export interface GivenCredential {
   readonly hash: string
   readonly principal: Principal
@@ -40,9 +43,9 @@ export class Authenticator {
   #store: AccessStore
   #given: readonly GivenCredential[]
   #remembered = new LRUCache<string, Remembered>({ max: rememberedMax })
-  /** By hash: the keys that monitoring has used, with the store's last answer. */
+  /** The keys that were used for monitoring, by hash, as the store last returned them. */
   #kept = new Map<string, Remembered>()
-  /** By hash: lookups in progress, which are shared by concurrent requests. */
+  /** Lookups in progress, by hash. Concurrent requests share them. */
   #lookups = new Map<string, Promise<Remembered>>()
 
   constructor(store: AccessStore, given: readonly GivenCredential[]) {
@@ -51,8 +54,8 @@ export class Authenticator {
   }
 
   /**
-   * Returns the principal of a key of that kind; null for anything else, without saying which part was wrong. Returns a
-   * promise only if the store must be asked: requests of a remembered key stay synchronous.
+   * Returns the principal of a valid key of that kind, otherwise null. Returns a promise only if the key is not in the
+   * cache.
    */
   identify(secret: string, kind: CredentialKind): Principal | null | Promise<Principal | null> {
     const hash = hashKey(secret)
@@ -65,14 +68,14 @@ export class Authenticator {
     if (found === undefined || now - found.readAt > rememberedMs) {
       return this.#lookUp(hash, now).then((read) => principalIn(read, kind, now))
     }
-    // The first request that has to wait repeats a lookup that fails here, and reports the failure.
+    // A refresh that fails here is repeated by the first request after the TTL, which reports the failure.
     if (now - found.readAt > renewedMs) this.#lookUp(hash, now).catch(() => {})
     return principalIn(found, kind, now)
   }
 
   /**
-   * As `identify`, for monitoring, which must work while the store is unavailable. Then a key is valid if it was valid at
-   * the last lookup.
+   * Like `identify`, for monitoring, which must work while the store is unavailable. During that time, a key is valid
+   * if it was valid at its last lookup.
    */
   async identifyForMonitoring(secret: string, kind: CredentialKind): Promise<Principal | null> {
     const hash = hashKey(secret)
@@ -94,11 +97,11 @@ export class Authenticator {
   forget(): void {
     this.#remembered.clear()
     this.#lookups.clear()
-    for (const hash of this.#kept.keys()) this.#keepAgain(hash)
+    for (const hash of this.#kept.keys()) this.#refreshKept(hash)
   }
 
-  /** If the lookup fails, the store may be unavailable again, and its last answer still holds. */
-  #keepAgain(hash: string): void {
+  /** If the lookup fails, the last result stays valid, because the store may be unavailable. */
+  #refreshKept(hash: string): void {
     this.#lookUp(hash, Date.now()).then(
       (found) => {
         const kept = this.#kept.get(hash)
@@ -120,7 +123,7 @@ export class Authenticator {
     const answer = this.#read(hash, now)
     this.#lookups.set(hash, answer)
     const answered = (found: Remembered | null): void => {
-      // An answer from before a change must not be remembered after it.
+      // The result of a lookup that began before `forget` must not be cached.
       if (this.#lookups.get(hash) !== answer) return
       this.#lookups.delete(hash)
       if (found === null) return
@@ -132,7 +135,6 @@ export class Authenticator {
 
   async #read(hash: string, now: number): Promise<Remembered> {
     const found = await this.#store.findKey(hash)
-    // Compared in constant time once: the memory is keyed by the same hash.
     const key = found !== null && sameHash(hash, found.hash) ? found : null
     return { key, principal: key === null ? null : { ...key.owner, keyId: key.keyId }, readAt: now }
   }
@@ -141,6 +143,6 @@ export class Authenticator {
 function principalIn(found: Remembered, kind: CredentialKind, now: number): Principal | null {
   if (found.key === null || found.principal?.kind !== kind) return null
   const { revokedAt, expiresAt } = found.key
-  // Written so that an expiry that is not a number counts as expired.
+  // An expiry of NaN counts as expired.
   return revokedAt === null && (expiresAt === null || expiresAt > now) ? found.principal : null
 }

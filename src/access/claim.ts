@@ -15,11 +15,11 @@ export interface Claim {
   /** Keys are separate for each caller. */
   readonly caller: string
   readonly key: string
-  /** The hash of everything that makes two requests the same. */
+  /** The hash of the parts of a request that a repetition must not change. */
   readonly requestHash: string
 }
 
-/** A claim with the ID of its object, which may be about to be created. */
+/** A claim with the ID of its object. The object may not exist yet. */
 export interface KeptClaim extends Claim {
   readonly madeId: string
 }
@@ -35,7 +35,7 @@ export const claimFor = (claim: Claim | null, madeId: string): KeptClaim | null 
 export const requestHashOf = (request: unknown): string =>
   createHash('sha256').update(canonicalJson(request)).digest('hex')
 
-/** Returns the same text for the same content, in any order of an object's members. */
+/** Serialises a value with sorted members, so that equal values give equal texts. */
 function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join()}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'

@@ -14,7 +14,7 @@ const any: ScopeEntry = {
   fields: fieldPermissions,
 }
 
-test('no document and no field beyond a single entry is ever opened (10,000 cases against a brute-force oracle)', () => {
+test('no document or field is opened beyond what a single entry allows (10,000 cases against a brute-force oracle)', () => {
   checkScopeProperty(10_000)
 })
 
@@ -23,7 +23,7 @@ test('an application without entries is refused', () => {
   assert.deepEqual(access, { allowed: false, reason: 'this application has no entitlements', path: null })
 })
 
-test('a named dataset that no entry allows is refused by name, also beside an allowed one', () => {
+test('a named dataset that no entry allows is refused by name, even next to an allowed one', () => {
   const access = compileScope([any], { datasets: ['news', 'forum'] })
   assert.equal(access.allowed, false)
   assert.match(access.allowed ? '' : access.reason, /dataset "forum"/)
@@ -66,7 +66,7 @@ test('two entries are not combined: tag filter on one dataset, metadata permissi
   assert.deepEqual(access.allowed && access.scope.entries.map((entry) => entry.datasets), [['forum']])
 })
 
-test('a want excludes no entry, and is refused if no entry that takes part grants it', () => {
+test('a want excludes no entry, and is refused if no applicable entry grants it', () => {
   const plain: ScopeEntry = { ...any, datasets: ['news'], fields: ['title'] }
   const rich: ScopeEntry = { ...any, datasets: ['forum'], fields: ['title', 'metadata'] }
   const wants = [['author', 'metadata']] as const

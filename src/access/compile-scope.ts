@@ -1,33 +1,31 @@
-import type { FieldPermission, Scope, ScopeEntry } from './scope.ts'
-
 /**
- * The one place that decides access. It compiles the entries of an application and the demands of a request into a
+ * The only code that decides access. It compiles the entries of an application and the demands of a request into a
  * refusal or a scope. Search, catalog, documents, feed, live and analysis all read through that scope.
  *
  * Rules
- * 1. An entry takes part if, in every dimension in which the request names values, it allows at least one of them, and if
+ * 1. An entry applies if, in every dimension in which the request names values, it allows at least one of them, and if
  *    it grants every field permission that the request's filters need. Entries are never combined to satisfy a need.
- * 2. If no entry takes part, the request is refused.
- * 3. If no entry that takes part allows a named value, a named field or a want, the request is refused. Nothing is
- *    dropped silently.
- * 4. Otherwise the scope consists of the entries that take part, each narrowed to the named values, without hidden
+ * 2. If no entry applies, the request is refused.
+ * 3. If no applicable entry allows a named value or a named field, or grants what a want asks for, the request is
+ *    refused. Nothing is dropped silently.
+ * 4. Otherwise the scope consists of the applicable entries, each narrowed to the named values, without hidden
  *    datasets.
  */
+import type { FieldPermission, Scope, ScopeEntry } from './scope.ts'
+
+/** The demands of a request. */
 export interface AccessRequest {
   /** The values that the request names. Absent or null means that it does not restrict that dimension. */
   readonly datasets?: readonly string[] | null
   readonly platforms?: readonly string[] | null
-  /**
-   * Only for requests that must not name a language or region outside the entitlement (analysis). Elsewhere it only
-   * narrows.
-   */
+  /** Only for requests that must not name a language or region outside the entitlements (analysis). */
   readonly languages?: readonly string[] | null
   readonly regions?: readonly string[] | null
   /** The fields that the request names, each with the permissions that open it: any one of them suffices. */
   readonly fields?: readonly { readonly name: string; readonly openedBy: readonly FieldPermission[] }[]
   /** The permissions that the request's conditions need. Any one permission of a group satisfies the group. */
   readonly needs?: readonly (readonly FieldPermission[])[]
-  /** The permissions that counting or ordering needs: some entry that takes part must grant each group. */
+  /** The permissions that counting or ordering needs. At least one applicable entry must grant each group. */
   readonly wants?: readonly (readonly FieldPermission[])[]
   /** Datasets that are being erased. A request may name them and finds nothing in them. */
   readonly hidden?: readonly string[]
@@ -78,7 +76,7 @@ export function compileScope(entries: readonly ScopeEntry[], request: AccessRequ
   return { allowed: true, scope: { entries: applicable.map((entry) => narrow(entry, request)) } }
 }
 
-/** No dataset has this ID. An entry whose datasets are all hidden gets it: it opens nothing and stays a normal entry. */
+/** An ID that no dataset has. An entry whose datasets are all hidden gets it, and then opens nothing. */
 const noDataset = ['']
 
 const singular: Record<Dimension, string> = {
@@ -115,7 +113,7 @@ function narrow(entry: ScopeEntry, request: AccessRequest): ScopeEntry {
 }
 
 /**
- * Returns why no entry takes part: the first named value that no entry allows, or else that no entry allows all of them
+ * Returns why no entry applies: the first named value that no entry allows, or else that no entry allows all of them
  * together.
  */
 function refusalOf(

@@ -4,7 +4,7 @@ import { credentialAt, credentialKinds } from './credential-kinds.ts'
 
 const kinds = Object.values(credentialKinds)
 
-test('no kind can be taken for another, by the start of its secrets or by where it stands', () => {
+test('no kind can be confused with another, by the prefix of its secrets or by its paths', () => {
   for (const one of kinds) {
     for (const other of kinds) {
       if (one === other) continue
@@ -16,7 +16,7 @@ test('no kind can be taken for another, by the start of its secrets or by where 
   }
 })
 
-test('a path is opened by the kind it stands below, and by none where it only begins alike', () => {
+test('a path is opened by the kind whose paths contain it, not by one whose path is only a prefix of the text', () => {
   assert.equal(credentialAt('/v1/search'), 'consumer')
   assert.equal(credentialAt('/collector/v1/documents'), 'collector')
   assert.equal(credentialAt('/admin/v1/keys/:key_id/revoke'), 'admin')

@@ -4,11 +4,11 @@ import type { Principal, PrincipalOf } from './principal.ts'
 import type { Rate } from './rate-limits.ts'
 import type { Role } from './roles.ts'
 
-/** The differences between kinds of credentials. Only this table knows them. */
+/** The differences between the kinds of credentials. */
 interface Kind<Who extends Principal> {
-  /** The readable start of its secrets says what they are for, and lets secret scanners find leaks. */
+  /** The prefix of its secrets. It says what they are for, and lets secret scanners find leaks. */
   readonly prefix: string
-  /** The paths that it opens, with all paths below them. */
+  /** The paths that it opens, including all paths below them. */
   readonly paths: readonly string[]
   /** Its name for people, with the article. */
   readonly name: string
@@ -18,13 +18,13 @@ interface Kind<Who extends Principal> {
   readonly errors: readonly ErrorCode[]
   /** Whether the store has credentials of this kind. Others are passed to the `Authenticator`. */
   readonly isStored: boolean
-  /** Its requests have permits of their own, so that an operator can act during an overload. */
+  /** Whether its requests have permits of their own, so that an operator can act during an overload. */
   readonly isOperator: boolean
-  /** Returns its role, which decides which routes of its paths it may use. Null if the kind has no roles. */
+  /** Returns the caller's role, which limits the routes that it may use. Null if the kind has no roles. */
   readonly role: ((who: Who) => Role) | null
-  /** Returns the caller, the same for all its keys. Limits and idempotency keys belong to the caller. */
+  /** Returns the ID of the caller, which all its keys share. Limits and idempotency keys belong to the caller. */
   caller(who: Who): string
-  /** Returns its rate and the limit of concurrent requests; null if it has none. */
+  /** Returns the caller's rate and its limit of concurrent requests; null if it has none. */
   limits(who: Who): Limits | null
   /** Returns the application whose use is counted by day and operation; null if none. */
   counted(who: Who): string | null

@@ -7,7 +7,7 @@ const code = (description: string) =>
 const codes = (what: string, description: string) =>
   Type.Array(code(what), { minItems: 1, maxItems: 1000, uniqueItems: true, description })
 
-/** One line of what an application may read. A list that is absent means "any". */
+/** One entry of what an application may read. An absent list means "any". */
 export const EntitlementInput = named(
   'EntitlementRequest',
   Type.Object(

@@ -8,12 +8,12 @@ const rowOf: ReadonlyMap<string, FieldRow> = new Map(fieldRows.map((row) => [row
  *
  * anyone: every reader of the document gets the event.
  *
- * lessMetrics: a reader without `metrics` gets it too, as an update of `observed_at`. All others see the metrics of the
- * same observation.
+ * withoutMetrics: a reader without `metrics` gets the event too, as an update of `observed_at`. All others see the
+ * metrics of the same observation.
  *
- * moved: the document was in another language, region or time before, so those who could read it then get the event too.
+ * moved: the language, region or time of the document changed, so readers of the earlier values get the event too.
  */
-export const openedBy = { anyone: 1, lessMetrics: 128, moved: 256 } as const
+export const openedBy = { anyone: 1, withoutMetrics: 128, moved: 256 } as const
 
 const bits = Object.fromEntries(fieldPermissions.map((name, i) => [name, 2 << i])) as Record<FieldPermission, number>
 
@@ -25,10 +25,10 @@ export function bitsOf(fields: Iterable<FieldPermission>): number {
     mask |= bits[field]
     if (field === 'metrics') hasMetrics = true
   }
-  return hasMetrics ? mask : mask | openedBy.lessMetrics
+  return hasMetrics ? mask : mask | openedBy.withoutMetrics
 }
 
-/** Returns the bits that open at least one of these names. */
+/** Returns the bits of the permissions that open any of these fields. */
 export function bitsThatOpen(names: readonly string[]): number {
   let mask = 0
   for (const name of names) {
@@ -39,7 +39,9 @@ export function bitsThatOpen(names: readonly string[]): number {
   return mask
 }
 
-/** An earlier release may have named a field that no longer exists. It is readable with every document. */
+/**
+ * Whether a reader may see the name of a changed field. The name of a field of an earlier release is always readable.
+ */
 export function isReadableField(name: string, fields: ReadonlySet<FieldPermission>): boolean {
   const row = rowOf.get(name)
   return row === undefined || opensField(row, fields)

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { type CredentialKind, credentialKinds } from './credential-kinds.ts'
 import { hashKey, makeKey, sameHash } from './keys.ts'
 
-test('keys are prefixed by their kind, long, and never twice the same', () => {
+test('keys have the prefix of their kind, are long, and never repeat', () => {
   for (const kind of Object.keys(credentialKinds) as CredentialKind[]) {
     const made = Array.from({ length: 1000 }, () => makeKey(kind))
     assert.equal(new Set(made.map(({ secret }) => secret)).size, 1000)
@@ -15,7 +15,7 @@ test('keys are prefixed by their kind, long, and never twice the same', () => {
   }
 })
 
-test('every character of the alphabet comes about equally often', () => {
+test('every character of the alphabet occurs about equally often', () => {
   const counts = new Map<string, number>()
   for (let i = 0; i < 2000; i++) {
     for (const c of makeKey('consumer').secret.slice(4)) counts.set(c, (counts.get(c) ?? 0) + 1)

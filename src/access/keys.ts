@@ -12,14 +12,14 @@ export interface MadeKey {
   readonly prefix: string
 }
 
-/** 40 characters of 5 bits: 200 random bits. */
+/** The secret has 40 characters of 5 random bits each: 200 bits. */
 export function makeKey(kind: CredentialKind): MadeKey {
   let secret: string = credentialKinds[kind].prefix
   for (const byte of randomBytes(secretLength)) secret += alphabet[byte & 31]
   return { secret, hash: hashKey(secret), prefix: secret.slice(0, 8) }
 }
 
-/** A plain SHA-256 is enough: the secret has 200 random bits, so guessing is hopeless at any speed. */
+/** A plain SHA-256 is enough, because nobody can guess 200 random bits, however fast the hash is. */
 export function hashKey(secret: string): string {
   return hash('sha256', secret)
 }

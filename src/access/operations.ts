@@ -1,6 +1,6 @@
 /**
- * The name of each operation, used in usage counters, metrics, logs and as operationId in OpenAPI. The server refuses to
- * start with a route that has none.
+ * The name of each operation, used in usage counters, metrics, logs and as operationId in OpenAPI. The server refuses
+ * to start with a route that has none.
  */
 export const operations = [
   'account.read',
@@ -98,11 +98,14 @@ export const operations = [
 ] as const
 export type Operation = (typeof operations)[number]
 
-/** How use of an operation is counted, for the descriptions of every answer that shows it. */
+/** How the use of an operation is counted, for the description of every response that shows it. */
 export const usageInWords =
-  'Operations with a daily quota (searches, `changes.read`, `export.read`) count every request from the moment its work begins, also if it then fails with a 503; other operations count requests that succeed (below 400), and one repeated with its `Idempotency-Key` once. Refused requests (400, 401, 403, 429) are not counted.'
+  'Operations with a daily quota (searches, `changes.read`, `export.read`) count every request from the moment its work begins, even if it then fails with a 503. Other operations count requests that succeed (below 400), and a request that is repeated with its `Idempotency-Key` only once. Refused requests (400, 401, 403, 429) are not counted.'
 
-/** Operations with a daily quota, and the quota's name in a policy. The legacy entry shares the quota of search. */
+/**
+ * Operations with a daily quota, and the quota's name in a policy. The legacy `search.default` shares the quota of
+ * search.
+ */
 export const quotaOperations = {
   'search.default': 'search',
   'search.contents': 'search',

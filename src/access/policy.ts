@@ -6,7 +6,9 @@ import { policyDefaults } from './policy-defaults.ts'
 
 const count = (description: string, least = 0) => Type.Integer({ minimum: least, maximum: 1_000_000_000, description })
 
-/** The operations that take a unit of each quota. Each counts only its own paths: `search` is not the sum of the others. */
+/**
+ * The operations that take a unit of each quota. Each counts only its own paths: `search` is not the sum of the others.
+ */
 const quotaPaths: Readonly<Record<QuotaName, string>> = {
   search: '`POST /v1/search` and `POST /v1/contents/search`, whatever their `mode`',
   search_history: '`POST /v1/search/history`',
@@ -58,7 +60,7 @@ export const Policy = named(
             {
               additionalProperties: false,
               description:
-                'Each quota counts only its own paths, and every request from the moment its work begins, also if it then fails with a 503; refused requests are not counted. To limit all searches, set `search`, `search_history`, `search_keyword`, `search_vector` and `search_hybrid`.',
+                'Each quota counts only its own paths, and every request from the moment its work begins, even if it then fails with a 503; refused requests are not counted. To limit all searches, set `search`, `search_history`, `search_keyword`, `search_vector` and `search_hybrid`.',
             },
           ),
         ),

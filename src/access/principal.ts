@@ -21,7 +21,7 @@ export interface Collector {
   readonly keyId: string
   readonly collectorId: string
   readonly name: string
-  /** null: may write to every dataset. */
+  /** Null allows every dataset. */
   readonly datasets: readonly string[] | null
 }
 
@@ -34,12 +34,12 @@ export interface Admin {
   readonly role: Role
 }
 
-/** The caller of a request, as far as the rest of the code needs to know. */
+/** The authenticated caller of a request. */
 export type Principal = Consumer | Collector | Admin
 
 export type PrincipalOf<Kind extends Principal['kind']> = Extract<Principal, { kind: Kind }>
 
-/** The owner of a key. `kind` is the kind of the credential; one of a newer release may be unknown. */
+/** The owner of a key. `kind` is a kind of credential, perhaps one that only a newer release knows. */
 export interface OwnerId {
   readonly kind: string
   readonly id: string

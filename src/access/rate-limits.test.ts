@@ -16,7 +16,7 @@ const pauses = fc.array(
   },
 )
 
-test('in no window of time do more than burst + rate x time pass', () => {
+test('in any window of time, at most burst + rate x time requests pass', () => {
   fc.assert(
     fc.property(rate, pauses, (limit, waits) => {
       const limits = new RateLimits()
@@ -37,7 +37,7 @@ test('in no window of time do more than burst + rate x time pass', () => {
   )
 })
 
-test('after the seconds in Retry-After a request passes, and what is said to remain does', () => {
+test('a request passes after Retry-After seconds, and as many pass as the state says remain', () => {
   fc.assert(
     fc.property(rate, pauses, (limit, waits) => {
       const limits = new RateLimits()
@@ -57,7 +57,7 @@ test('after the seconds in Retry-After a request passes, and what is said to rem
         assert.ok(Number.isInteger(state.resetSeconds) && state.resetSeconds >= 0)
       }
     }),
-    // Ten seconds later the token was incomplete because of the rounding of times.
+    // Rounding of the times left the token incomplete after ten seconds.
     { examples: [[{ perSecond: 0.1, burst: 1 }, [1.8307218851987276e-8, 0, 0]]] },
   )
 })
@@ -81,7 +81,7 @@ test('applications do not share a bucket', () => {
   assert.ok(limits.take('b', one, 0).allowed)
 })
 
-test('a smaller burst holds from the next request on', () => {
+test('a smaller burst applies from the next request on', () => {
   const limits = new RateLimits()
   limits.take('a', { perSecond: 1, burst: 100 }, 0)
   const state = limits.take('a', { perSecond: 1, burst: 2 }, 0)

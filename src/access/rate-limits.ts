@@ -1,7 +1,6 @@
 /**
- * A token bucket for each application: `burst` requests at once after a pause, `perSecond` sustained. Two fixed windows
- * (rate-limiter-flexible calls them bursty) were rejected, because they allow twice the rate around the change of a
- * window.
+ * The rate of a token bucket: `burst` requests at once after a pause, `perSecond` sustained. Fixed windows were
+ * rejected, because they allow twice the rate around the boundary of two windows.
  */
 export interface Rate {
   readonly perSecond: number
@@ -22,13 +21,13 @@ export interface Bucket {
   readonly updatedMs: number
 }
 
-/** Takes the tokens of requests: in this process, or in the store if several processes share it. */
+/** Takes tokens for requests: in this process, or in the store if several processes share it. */
 export interface Rates {
   /** Returns a promise only if the store must be asked. */
   take(name: string, rate: Rate): RateState | Promise<RateState>
 }
 
-/** Takes one token if a whole one is left. An unknown bucket is full. */
+/** Takes one token if a whole one is left. Null is a new bucket, which is full. */
 export function takeToken(
   bucket: Bucket | null,
   rate: Rate,
@@ -50,10 +49,10 @@ export function rateState(allowed: boolean, tokens: number, rate: Rate): RateSta
   }
 }
 
-/** A bucket that is idle becomes full, so forgetting it changes nothing. From this number on, full buckets are removed. */
+/** Above this number, full buckets are removed. This changes no rate, because a new bucket is full. */
 const bucketsMax = 50_000
 
-/** The buckets of a store that is served by one process. */
+/** Token buckets in memory, for a store that one process serves. */
 export class RateLimits implements Rates {
   #buckets = new Map<string, Bucket & { readonly rate: Rate }>()
   #forgetFrom = bucketsMax
@@ -71,7 +70,7 @@ export class RateLimits implements Rates {
     for (const [name, bucket] of this.#buckets) {
       if (tokensAt(bucket, bucket.rate, nowMs) >= bucket.rate.burst) this.#buckets.delete(name)
     }
-    // If most buckets are in use, a scan for each new one would cost more than it frees.
+    // Most buckets may be in use. The next scan therefore waits until their number has doubled.
     this.#forgetFrom = Math.max(bucketsMax, this.#buckets.size * 2)
   }
 }

@@ -2,7 +2,7 @@ import { parseKnownBound } from '../platform/time.ts'
 import type { EntitlementInput } from './entitlement.ts'
 import { fieldPermissions, type ScopeEntry } from './scope.ts'
 
-/** Apart from the schema, because threads of the store need it and would load the schemas' library for it. */
+/** A separate file, because the store's threads use it and must not load the schema library. */
 export function scopeEntryOf(entitlement: EntitlementInput): ScopeEntry {
   return {
     datasets: entitlement.datasets,

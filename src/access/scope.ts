@@ -3,15 +3,15 @@ import type { FieldPermission } from '../document/fields.ts'
 export { type FieldPermission, fieldPermissions } from '../document/fields.ts'
 
 /**
- * A scope: what a request may read, as every reader applies it.
+ * A scope: the documents and fields that a request may read.
  *
  * A scope is a union of entries. A document is visible when at least one entry matches it in every dimension (dataset,
- * platform, language, region, publication time). Its readable fields are the union of the fields of the matching entries.
- * Only `compile-scope.ts` makes a scope, and no reader widens one.
+ * platform, language, region, publication time). Its readable fields are the union of the fields of the matching
+ * entries. Only `compile-scope.ts` makes a scope, and no reader widens one.
  *
- * A version is readable by its own language, or by that of the document if it has none, and in all else by its document.
- * So an earlier text in a hidden language is hidden like a document in that language, and the current version may be
- * hidden while an earlier one is not.
+ * A version is checked with its own language, or with that of the document if it has none. All other values are those
+ * of the document. So an earlier version in a hidden language is hidden, and the current version may be hidden while an
+ * earlier one is not.
  */
 
 /** `null` means "any". Times are milliseconds since 1970, `publishedFrom` inclusive, `publishedTo` exclusive. */
@@ -61,7 +61,7 @@ export function readableFields(scope: Scope, document: ScopedDocument): Readonly
   return others.length === 0 ? fieldsOf(first) : new Set([first, ...others].flatMap((entry) => entry.fields))
 }
 
-/** The fields of an entry. The set is made once, because one entry opens hundreds of documents of a search. */
+/** Returns the fields of an entry. The set is cached, because one entry opens hundreds of documents of a search. */
 function fieldsOf(entry: ScopeEntry): ReadonlySet<FieldPermission> {
   let fields = fieldSets.get(entry)
   if (fields === undefined) {

@@ -29,8 +29,8 @@ class SharedBuckets {
 
 const unexpected: Incidents = { failed: (job, error) => assert.fail(`${job}: ${error}`), worked: () => {} }
 
-/** So slow that no bucket fills during a test. */
-const still = (burst: number): Rate => ({ perSecond: 0.001, burst })
+/** So slow that no bucket refills during a test. */
+const slowRate = (burst: number): Rate => ({ perSecond: 0.001, burst })
 
 test('with any number of requests and processes, exactly as many pass as the bucket holds', async () => {
   await fc.assert(
@@ -40,7 +40,7 @@ test('with any number of requests and processes, exactly as many pass as the buc
       async (burst, at) => {
         const shared = new SharedBuckets()
         const processes = Array.from({ length: 4 }, () => new SharedRates(shared.store, unexpected))
-        const states = await Promise.all(at.map((process) => processes[process]!.take('app', still(burst))))
+        const states = await Promise.all(at.map((process) => processes[process]!.take('app', slowRate(burst))))
         assert.equal(states.filter(({ allowed }) => allowed).length, Math.min(burst, at.length))
         for (const { allowed, retryAfterSeconds } of states) assert.equal(allowed, retryAfterSeconds === 0)
       },
@@ -48,35 +48,35 @@ test('with any number of requests and processes, exactly as many pass as the buc
   )
 })
 
-test('applications do not share buckets, and a store that fails fails the request but not the next one', async () => {
+test('applications do not share buckets, and a failure of the store fails one request but not the next', async () => {
   const shared = new SharedBuckets()
   const rates = new SharedRates(shared.store, unexpected)
-  assert.ok((await rates.take('a', still(1))).allowed)
-  assert.ok(!(await rates.take('a', still(1))).allowed)
-  assert.ok((await rates.take('b', still(1))).allowed)
+  assert.ok((await rates.take('a', slowRate(1))).allowed)
+  assert.ok(!(await rates.take('a', slowRate(1))).allowed)
+  assert.ok((await rates.take('b', slowRate(1))).allowed)
   shared.failure = new Error('gone')
-  await assert.rejects(async () => rates.take('c', still(1)), /gone/)
+  await assert.rejects(async () => rates.take('c', slowRate(1)), /gone/)
   shared.failure = null
-  assert.ok((await rates.take('c', still(1))).allowed)
+  assert.ok((await rates.take('c', slowRate(1))).allowed)
 })
 
-test('requests that wait share one call', async () => {
+test('waiting requests share one call', async () => {
   const shared = new SharedBuckets()
   const rates = new SharedRates(shared.store, unexpected)
   const names = Array.from({ length: 200 }, (_, i) => `app-${i}`)
-  const states = await Promise.all(names.map((name) => rates.take(name, still(1))))
+  const states = await Promise.all(names.map((name) => rates.take(name, slowRate(1))))
   assert.ok(states.every(({ allowed }) => allowed))
   assert.ok(shared.calls <= 2, `${shared.calls} calls`)
 })
 
-test('a store without room for a write refuses no reader: the process counts for itself, and it is reported', async () => {
+test('while the store is full, readers are served, each process counts for itself, and the incident is reported', async () => {
   const shared = new SharedBuckets()
   const reported: unknown[] = []
   const rates = new SharedRates(shared.store, { failed: (_, error) => reported.push(error), worked: () => {} })
   shared.failure = new TidemarkError('storage_full', 'full')
-  const states = await Promise.all(Array.from({ length: 8 }, () => rates.take('app', still(5))))
+  const states = await Promise.all(Array.from({ length: 8 }, () => rates.take('app', slowRate(5))))
   assert.equal(states.filter(({ allowed }) => allowed).length, 5)
   assert.ok(reported.length > 0 && reported.every((error) => error === shared.failure))
   shared.failure = null
-  assert.ok((await rates.take('app', still(5))).allowed)
+  assert.ok((await rates.take('app', slowRate(5))).allowed)
 })

@@ -14,18 +14,18 @@ interface Waiting {
 }
 
 /**
- * The buckets of a store that several processes serve. Every request takes its token there. Requests that arrive during a
- * call to the store share the next call.
+ * Token buckets in the store, which several processes share. Requests that arrive during a call to the store share the
+ * next call.
  *
- * While the store is full, readers are still served, and each process counts for itself.
+ * While the disk of the store is full, each process uses buckets of its own in memory, so that reads go on.
  */
 export class SharedRates implements Rates {
   #store: AccessStore
   #incidents: Incidents
   #waiting: Waiting[] = []
-  #asking = false
-  /** Used while the store is full. */
-  #alone = new RateLimits()
+  #isTaking = false
+  /** Used while the disk of the store is full. */
+  #local = new RateLimits()
 
   constructor(store: AccessStore, incidents: Incidents) {
     this.#store = store
@@ -35,12 +35,12 @@ export class SharedRates implements Rates {
   take(name: string, rate: Rate): Promise<RateState> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ name, rate, resolve, reject })
-      if (!this.#asking) void this.#askStore()
+      if (!this.#isTaking) void this.#takeWaiting()
     })
   }
 
-  async #askStore(): Promise<void> {
-    this.#asking = true
+  async #takeWaiting(): Promise<void> {
+    this.#isTaking = true
     while (this.#waiting.length > 0) {
       const group = this.#waiting.splice(0, groupMax)
       try {
@@ -54,11 +54,11 @@ export class SharedRates implements Rates {
       } catch (error) {
         if (isStorageFull(error)) this.#incidents.failed('rates', error)
         for (const { name, rate, resolve, reject } of group) {
-          if (isStorageFull(error)) resolve(this.#alone.take(name, rate))
+          if (isStorageFull(error)) resolve(this.#local.take(name, rate))
           else reject(error)
         }
       }
     }
-    this.#asking = false
+    this.#isTaking = false
   }
 }

@@ -1,11 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto'
 
-/** Long enough to change to a browser. An older address in a terminal's history opens nothing. */
+/** Long enough to switch to a browser. Codes expire, because they stay in the history of a terminal. */
 const validMs = 60 * 60_000
 
 /**
- * One-time codes that stand for a key, so that a link can sign somebody in without containing the key. They are kept only
- * in the memory of this process.
+ * One-time codes that stand for a key, so that a link can sign somebody in without containing the key. They are kept
+ * only in the memory of this process.
  */
 export class SignInCodes {
   readonly #keys = new Map<string, { readonly key: string; readonly until: number }>()
@@ -15,7 +15,7 @@ export class SignInCodes {
     this.#now = now
   }
 
-  /** A new code for the key. */
+  /** Returns a new code for the key. */
   issue(key: string): string {
     const code = randomBytes(24).toString('base64url')
     this.#keys.set(digest(code), { key, until: this.#now() + validMs })

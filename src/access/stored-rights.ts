@@ -5,12 +5,13 @@ import type { Policy, QuotaName } from './policy.ts'
 import { isRole, type Role } from './roles.ts'
 
 /**
- * Rights as they are in the store. They were checked when they were written. But an edit in the database, a damaged disk
- * or a newer release may have left values that this release cannot read, and such a value must not be taken for "any".
- * Only the form is checked (types, times, no unknown name), because limits may have differed when it was written.
+ * Validates the rights that are read from the store. They were validated when they were written, but an edit in the
+ * database, a damaged disk or a newer release may have left values that this release cannot read. Such a value must not
+ * count as "any". Only the form is validated (types, times, no unknown name), because the limits may have been
+ * different at the time of writing.
  *
- * The form is written here a second time, and the compiler compares it with the schemas. Loading the schemas' library
- * would take most of the start time of every thread that reads the store.
+ * The shapes repeat the schemas, and the compiler checks that the two agree. The schema library is not used here,
+ * because loading it would take most of the start time of every thread that reads the store.
  */
 type Shape =
   | 'text'
@@ -125,9 +126,9 @@ function shapeFault(shape: Shape, value: unknown, path: string): string | null {
   const here = path === '' ? 'it' : path
   switch (shape) {
     case 'text':
-      return typeof value === 'string' ? null : `${here} is not a text`
+      return typeof value === 'string' ? null : `${here} is not a string`
     case 'time':
-      if (typeof value !== 'string') return `${here} is not a text`
+      if (typeof value !== 'string') return `${here} is not a string`
       return parseTime(value) === null ? `${here} is not a time` : null
     case 'switch':
       return typeof value === 'boolean' ? null : `${here} is neither true nor false`

@@ -73,7 +73,7 @@ test('two books, as in two processes, race for the same units: still exactly 100
   await other.close()
 })
 
-test('a unit is of a day, an operation and an application', async () => {
+test('units are counted by day, operation and application', async () => {
   const book = new UsageBook(open.store.access, noError)
   const limited = consumer('day', { daily_quotas: { changes: 1, search: 1 } })
   assert.equal((await book.take(limited, 'changes.read', now)).taken, true)
@@ -135,7 +135,7 @@ test('counts that could not be written are kept, reported, and written later', a
   assert.deepEqual(await open.store.access.usageOf('kept', '2026-11-15'), [{ operation: 'account.read', used: 2 }])
 })
 
-test('a take that the store fails rejects and takes nothing from those after it', async () => {
+test('a take that fails in the store rejects and takes no unit', async () => {
   let broken = true
   const access = failing('takeQuota', () => broken)
   const book = new UsageBook(access, noError)
@@ -146,7 +146,7 @@ test('a take that the store fails rejects and takes nothing from those after it'
   await book.close()
 })
 
-test('without room for a write units are still taken, up to the limit, and written when there is room', async () => {
+test('while the store is full, units are still taken up to the limit, and written when there is room', async () => {
   let full = true
   const isFull = () => full
   const error = new TidemarkError('storage_full', 'full')

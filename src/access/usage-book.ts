@@ -7,13 +7,14 @@ import { dailyLimitOf } from './policy-limits.ts'
 import type { Consumer } from './principal.ts'
 
 /**
- * Counts without a limit and uses of keys are written within a second, and the following ones ten seconds later. Each
- * write makes the readers of an SQLite file drop their memory map, which slows the searches that follow.
+ * After a quiet time, counts and key uses are written within a second. Otherwise they are written ten seconds after the
+ * previous write, because each write makes the readers of an SQLite file drop their memory map, which slows the next
+ * searches.
  */
-const lookEveryMs = 1000
-const looksOfRest = 9
+const checkEveryMs = 1000
+const checksSkipped = 9
 
-/** How long a count read from the store may be reported. */
+/** The TTL of counts that were read from the store. */
 const storedKeptMs = 1000
 const readAttemptsMax = 3
 
@@ -24,38 +25,38 @@ export type QuotaDecision =
   | { readonly taken: false; readonly limit: number; readonly retryAfterSeconds: number }
 
 /**
- * Counts the use of applications. If a policy sets a daily limit, the unit is taken in the store before the work, so that
- * the limit is exact with any number of processes. Takes that arrive during a write share the next transaction (group
- * commit). A count without a limit is only reported, and is written every ten seconds.
+ * Counts the use of applications. If a policy sets a daily limit, the unit is taken in the store before the work, so
+ * that the limit is exact with any number of processes. Takes that arrive during a write share the next transaction
+ * (group commit). A count without a limit is only reported, and is written at most every ten seconds.
  *
- * While the store is full, readers are still served: units are taken by the counts in memory and written when there is
- * room. That is exact for one process. Each of several processes may give out the remaining units.
+ * While the disk of the store is full, units are counted in memory and written when there is space. With one process,
+ * the limit stays exact. With several, each may grant all remaining units.
  */
 export class UsageBook {
   #store: AccessStore
   /** By application and day, then by operation. */
   #counts = new Map<string, Map<string, Counted>>()
-  /** The last counts of the store, by application and day. Forgotten after each write there, and after a second. */
+  /** Counts read from the store, by application and day. An entry is dropped at the next write, or after its TTL. */
   #stored = new Map<string, { readonly readAt: number; readonly use: Readonly<Record<string, number>> }>()
-  /** The number of writes, so that a result read during a write is not remembered. */
+  /** The number of writes. A result that was read during a write is not cached. */
   #writes = 0
   #keyUses = new Map<string, number>()
   #waiting: { take: QuotaTake; resolve: (result: QuotaResult) => void; reject: (error: unknown) => void }[] = []
   #isTaking = false
-  /** Whether units were taken that are not written yet. */
-  #owesUnits = false
+  /** Whether quota units were taken in memory and not written yet. */
+  #hasUnwrittenUnits = false
   #timer: NodeJS.Timeout
   #flushing: Promise<void> = Promise.resolve()
-  #rest = 0
+  #checksToSkip = 0
   #incidents: Incidents
 
   constructor(store: AccessStore, incidents: Incidents) {
     this.#store = store
     this.#incidents = incidents
     this.#timer = setInterval(() => {
-      if (this.#rest > 0) this.#rest--
+      if (this.#checksToSkip > 0) this.#checksToSkip--
       else void this.flush()
-    }, lookEveryMs)
+    }, checkEveryMs)
     this.#timer.unref()
   }
 
@@ -101,7 +102,7 @@ export class UsageBook {
         const rows = await this.#store.usageOf(applicationId, day)
         stored = { readAt: nowMs, use: Object.fromEntries(rows.map(({ operation, used }) => [operation, used])) }
         if (writes === this.#writes) this.#stored.set(name, stored)
-        // The read overlapped a write, so it may or may not include the counts being written.
+        // The read overlapped a write, so its result may lack the counts of that write.
         else if (attempt < readAttemptsMax) continue
       }
       const use = { ...stored.use }
@@ -112,7 +113,7 @@ export class UsageBook {
     }
   }
 
-  /** Counts that could not be written are kept for the next flush. */
+  /** Writes counts and key uses. Those that cannot be written are kept for the next flush. */
   flush(): Promise<void> {
     this.#flushing = this.#flushing.then(async () => {
       if (this.#counts.size === 0 && this.#keyUses.size === 0) return
@@ -120,16 +121,16 @@ export class UsageBook {
       const keys = [...this.#keyUses].map(([keyId, at]) => ({ keyId, at }))
       this.#counts = new Map()
       this.#keyUses = new Map()
-      const owedUnits = this.#owesUnits
-      this.#owesUnits = false
+      const hadUnwrittenUnits = this.#hasUnwrittenUnits
+      this.#hasUnwrittenUnits = false
       this.#forgetStored()
       try {
         await this.#store.recordUse({ counts, keys })
-        this.#rest = looksOfRest
+        this.#checksToSkip = checksSkipped
         this.#incidents.worked('usage')
       } catch (error) {
         for (const count of counts) this.#count(count)
-        this.#owesUnits ||= owedUnits
+        this.#hasUnwrittenUnits ||= hadUnwrittenUnits
         for (const { keyId, at } of keys) if (!this.#keyUses.has(keyId)) this.#keyUses.set(keyId, at)
         this.#incidents.failed('usage', error)
       }
@@ -170,15 +171,15 @@ export class UsageBook {
     const used = (await this.#usedOn(applicationId, day, Date.now()))[operation] ?? 0
     if (used >= limit) return { taken: false, used }
     this.#count({ applicationId, operation, day, count: 1 })
-    this.#owesUnits = true
+    this.#hasUnwrittenUnits = true
     return { taken: true, used: used + 1 }
   }
 
   async #takeWaiting(): Promise<void> {
     this.#isTaking = true
     while (this.#waiting.length > 0) {
-      // Units that the store does not know yet must not be given out again.
-      if (this.#owesUnits) await this.flush()
+      // Units that are not in the store yet must not be granted again.
+      if (this.#hasUnwrittenUnits) await this.flush()
       const group = this.#waiting
       this.#waiting = []
       try {

@@ -92,8 +92,8 @@ export function accountRoutes(app: TypedApp, parts: AccountParts): void {
     return { profiles, times }
   }
   /**
-   * The content that a scope opens, read once for as long as the key is remembered: half a second, or until an operator
-   * changes it.
+   * Caches the content that a scope opens for as long as the key is cached: half a second, or until an operator changes
+   * rights.
    */
   const known = new WeakMap<readonly ScopeEntry[], Promise<KnownContent>>()
   const contentOf = (consumer: Consumer): Promise<KnownContent> => {

@@ -3,8 +3,8 @@ import type { FieldPermission } from '../access/scope.ts'
 import type { Columns, TableFile } from './compute/table-file.ts'
 
 /**
- * A type of analysis: its input, its result files, and the computation. It knows nothing of the store, the web, or the
- * process that it runs in.
+ * A type of analysis: its input, its result files and its computation. It does not depend on the store, on HTTP, or on
+ * the process that it runs in.
  */
 export interface Algorithm<Parameters = KeptParameters, Artifacts extends ArtifactForms = ArtifactForms> {
   /** The result, for the description of the API. */
@@ -12,22 +12,22 @@ export interface Algorithm<Parameters = KeptParameters, Artifacts extends Artifa
   /** The parameters of a request, each with its bounds and, if it has one, its default. */
   readonly parameters: TProperties
   /**
-   * If true, a request names a profile, and the rows of the input are the chunks that have a vector of it. Otherwise
-   * the rows are the documents themselves, whether they have a text or not.
+   * If true, a request names a profile, and the input rows are the chunks that have a vector of that profile. Otherwise
+   * the rows are the documents themselves, with or without a text.
    */
   readonly needsVectors: boolean
-  /** The fields that it reads of each row, beside ids and vector. */
+  /** The fields of each row that it reads, apart from ids and vector. */
   readonly reads: readonly InputColumn[]
   /** The permissions that its input needs with these parameters. Any one member satisfies a group. */
   needs(parameters: Parameters): readonly (readonly FieldPermission[])[]
-  /** The artifacts that it writes, by name. Every run writes all of them, except those only for series. */
+  /** The artifacts that it writes, by name. Every run writes all of them, except those that only a series has. */
   readonly artifacts: Artifacts
-  /** The artifact of the previous run in a series that it reads. */
+  /** The artifact of the previous run that it reads in a series. */
   readonly follows?: string
   /**
    * Runs in a process of its own at low priority. A cancel kills the process, so it need not check for one. The same
-   * input gives the same bytes, whatever the number of threads. Returns numbers for the log. Throws `inputTooLarge` for
-   * a fault in the request that only the input shows.
+   * input gives the same bytes with any number of threads. Returns numbers for the log. Throws `inputTooLarge` if the
+   * request turns out to be too large for this input.
    */
   execute(
     input: AlgorithmInput,
@@ -37,7 +37,7 @@ export interface Algorithm<Parameters = KeptParameters, Artifacts extends Artifa
   ): Promise<Readonly<Record<string, number>>>
 }
 
-/** The parameters of a run as they are stored and returned: all of them, null if one was left out. */
+/** The parameters of a run as they are stored and returned: all of them, with null for one that has no value. */
 export type KeptParameters = Readonly<Record<string, unknown>>
 
 export type ArtifactForms = Readonly<Record<string, ArtifactForm>>
@@ -45,7 +45,7 @@ export type ArtifactForms = Readonly<Record<string, ArtifactForm>>
 export interface ArtifactForm {
   /** Its columns and row order, for the description of the API. */
   readonly description: string
-  /** Null if they depend on parameters and input: then the algorithm sets them before the first row. */
+  /** Null if they depend on parameters and input. The algorithm then sets them before the first row. */
   readonly columns: Columns | null
   /** Written only by runs of a series. */
   readonly ofSeries?: true
@@ -63,7 +63,7 @@ export interface Series {
   /** Increases by one with each run of the series. */
   readonly turn: number
   readonly cutoffAt: number
-  /** The followed artifact of the previous run; null if there is none, or no longer. */
+  /** The artifact of the previous run that `follows` names; null if there is none, or it is gone. */
   readonly before: Uint8Array | null
 }
 
@@ -96,7 +96,8 @@ export interface InputPortion {
 
 /**
  * A document as the application may read it: a field that it may not read is null or empty. The title is that of the
- * version. Score and metrics are from the latest snapshot at the cut-off. The rest is current when the run executes.
+ * version. Score and metrics are from the latest snapshot at the cut-off. Other fields are current when the run
+ * executes.
  */
 export interface InputDocument {
   readonly datasetId: string
@@ -118,8 +119,8 @@ export interface Running {
   /** The threads that it may use. */
   readonly threads: number
   /**
-   * Takes the completed share, from 0 to 1. Await it, so that the end of the server is noticed in between, and call it
-   * every few seconds: a process that is silent for minutes counts as hung.
+   * Takes the completed share, from 0 to 1. Await it, so that the process can notice the end of the server. Call it
+   * every few seconds, because a process that is silent for minutes counts as hung.
    */
   readonly progress: (done: number) => Promise<void>
 }

@@ -5,7 +5,7 @@ import { deduplication } from './algorithms/deduplication/deduplication.ts'
 import { featureRollup } from './algorithms/feature-rollup/feature-rollup.ts'
 import { knnGraph } from './algorithms/knn-graph/knn-graph.ts'
 
-/** All analysis types of the interface. The policy of an application says which of them are executed. */
+/** All analysis types of the API. The policy of an application says which of them are executed. */
 export const algorithms: Readonly<Record<AnalysisType, Algorithm>> = {
   knn_graph: knnGraph as Algorithm,
   clustering: clustering as Algorithm,

@@ -13,19 +13,19 @@ export interface AnalysisStore {
   addRun(run: NewRun, concurrentMax: number | null, claim?: KeptClaim | null): Promise<boolean>
   /** Null if there is none, or it belongs to another application. */
   run(applicationId: string, runId: string): Promise<Run | null>
-  /** Newest first. Leaves out runs that expired before `goneBefore`. */
+  /** Returns runs, newest first, without those that expired before `goneBefore`. */
   runs(query: RunsQuery): Promise<readonly Run[]>
-  /** The runs of all applications, newest first. */
+  /** Returns the runs of all applications, newest first. */
   runQueue(query: RunQueueQuery): Promise<readonly QueuedRun[]>
   /** Cancels the run if its state allows that. Returns the run in its new state. */
   cancelRun(applicationId: string, runId: string, now: number): Promise<Run | null>
-  /** Unfinished runs of all applications, counted up to `countedMax` for each state. */
+  /** Counts the unfinished runs of all applications, up to `countedMax` for each state. */
   unfinishedRuns(countedMax: number): Promise<Readonly<Partial<Record<RunStatus, number>>>>
-  /** In the order in which the run wrote them. */
+  /** Returns the artifacts in the order in which the run wrote them. */
   artifacts(runId: string): Promise<readonly Artifact[]>
 
   /**
-   * Leases a run to this worker: a waiting one, or one whose lease has expired. Takes applications in turn, and the
+   * Leases a run to this worker: a queued one, or one whose lease has expired. Serves applications round robin, and the
    * oldest run of each first.
    */
   takeRun(worker: Lease): Promise<TakenRun | null>
@@ -38,27 +38,29 @@ export interface AnalysisStore {
    * Returns false if this worker no longer holds the run.
    */
   endRun(runId: string, workerId: string, end: RunEnd): Promise<boolean>
-  /** Releases an unfinished run: any worker can take it at once. If not `counted`, the attempt does not count. */
+  /**
+   * Releases an unfinished run, so that any worker can take it at once. If not `counted`, the attempt does not count.
+   */
   releaseRun(runId: string, workerId: string, counted: boolean): Promise<void>
   /** Marks up to `most` runs as expired and removes their artifacts, which it returns. */
   expireRuns(now: number, most: number): Promise<{ readonly expired: number; readonly artifactIds: readonly string[] }>
-  /** Removes up to `most` runs that expired before the time. Returns how many. */
+  /** Removes up to `most` runs that expired before the time. Returns the number. */
   removeRuns(goneBefore: number, most: number): Promise<number>
-  /** Which of these artifacts exist. */
+  /** Returns those of these artifacts that exist. */
   knownArtifacts(artifactIds: readonly string[]): Promise<readonly string[]>
 
-  /** The current application; null if it was deleted. */
+  /** Returns the current rights of the application; null if it was deleted. */
   application(applicationId: string): Promise<ApplicationAccess | null>
   profile(profileId: string): Promise<Profile | null>
-  /** The ids of active profiles, in order. */
+  /** Returns the ids of active profiles, in order. */
   activeProfileIds(): Promise<readonly string[]>
-  /** One page of the input: some documents of one dataset, or their chunks, in the order of document ids. */
+  /** Returns one page of the input: some documents of one dataset, or their chunks, in the order of document ids. */
   inputRows(query: InputQuery): Promise<InputPage>
-  /** The existing vectors of chunks. */
+  /** Returns the existing vectors of chunks. */
   chunkVectors(profileId: string, chunkIds: readonly string[]): Promise<readonly ChunkVector[]>
-  /** The existing texts of chunks. */
+  /** Returns the existing texts of chunks. */
   inputTexts(chunkIds: readonly string[]): Promise<readonly ChunkText[]>
-  /** The uncut documents of versions, with score and metrics at the cut-off. */
+  /** Returns the documents of versions with all fields, and with score and metrics at the cut-off. */
   inputDocuments(versionIds: readonly string[], cutoffAt: number): Promise<readonly VersionDocument[]>
 }
 
@@ -86,7 +88,7 @@ export interface RunInput {
   readonly chunks: number
   /** The documents of the chunks, or the documents themselves. */
   readonly documents: number
-  /** Chunks in scope that lack a vector of the profile. */
+  /** Chunks in scope that have no vector of the profile. */
   readonly withoutVector: number
 }
 
@@ -123,9 +125,9 @@ export interface Run extends NewRun {
 /** The position of a run in its subscription. */
 export interface SubscriptionTurn {
   readonly subscriptionId: string
-  /** 1 for the first; the runs follow each other. */
+  /** The number of the run in its subscription, from 1. */
   readonly turn: number
-  /** Every event of the change feed up to here came before the cut-off of the run. */
+  /** Every event of the change feed up to this sequence came before the cut-off of the run. */
   readonly feedSequence: number
 }
 
@@ -146,7 +148,7 @@ export interface Lease {
 }
 
 export type RunEnd =
-  /** At least one artifact. */
+  /** There is at least one artifact. */
   { readonly at: number; readonly artifacts: readonly Artifact[] } | { readonly at: number; readonly error: RunError }
 
 export interface Artifact {
@@ -188,8 +190,8 @@ export interface Profile {
 }
 
 /**
- * Chunks with a vector of the profile, from the version that each document had at the cut-off, for documents that all
- * of the scopes open and that meet the conditions. Without a profile, these versions themselves.
+ * Selects chunks with a vector of the profile, from the version that each document had at the cut-off, for documents
+ * that all of the scopes open and that meet the conditions. Without a profile, selects these versions themselves.
  */
 export interface InputQuery {
   readonly profileId: string | null
@@ -200,7 +202,7 @@ export interface InputQuery {
   readonly afterDocument: string | null
   /** Documents of the dataset scanned by one call, matching or not. */
   readonly documents: number
-  /** The limit of returned rows, at which the caller stops. */
+  /** The maximum number of returned rows, at which the caller stops. */
   readonly rowsMax: number
 }
 
@@ -208,7 +210,7 @@ export interface InputPage {
   readonly rows: readonly InputRow[]
   /** Chunks with a text that are left out because they have no vector; 0 without a profile. */
   readonly withoutVector: number
-  /** Whether any of them waits for its vector, or a document is so new that it has no chunks yet. */
+  /** Whether one of them waits for its vector, or a document is so new that it has no chunks yet. */
   readonly isWaiting: boolean
   /** The start of the next page; null at the end. */
   readonly nextAfter: string | null

@@ -7,9 +7,9 @@ import { formatTime } from '../platform/time.ts'
 import { choice, dateTime, idOf, named, noFields } from '../platform/validation.ts'
 import { algorithmEntries } from './algorithms.ts'
 import { rangeOf } from './byte-range.ts'
-import { about, analysisRoute } from './frame-of-routes.ts'
 import { RunById } from './run-routes.ts'
 import type { AnalysisRuns } from './runs.ts'
+import { about, analysisRoute } from './shared-routes.ts'
 
 const mediaType = 'application/vnd.apache.parquet'
 
@@ -80,7 +80,7 @@ export function analysisArtifactRoutes(app: TypedApp, runs: AnalysisRuns): void 
         querystring: noFields,
         response: {
           200: file('The file.'),
-          206: file('The range that was asked for.'),
+          206: file('The requested range.'),
           302: Type.Null({
             description: 'Redirect to the file, valid for a few minutes, on instances that keep artifacts in a bucket.',
           }),
@@ -106,11 +106,11 @@ export function analysisArtifactRoutes(app: TypedApp, runs: AnalysisRuns): void 
           `the file has ${artifact.bytes} bytes: request a range within them`,
         )
       }
-      // Ranges are served from here, because another server has other tags.
+      // Ranges are served from here, because the bucket has other entity tags.
       const address = request.method === 'GET' && range.kind === 'whole' ? await runs.address(artifact) : null
       if (address !== null) return reply.header('cache-control', 'no-store').redirect(address, 302)
       const { start, end } = range.kind === 'part' ? range : { start: 0, end: artifact.bytes - 1 }
-      // The response to HEAD is read to its end and discarded.
+      // For HEAD the body is read and discarded, so it is only one byte.
       const stream = await runs.bytes(artifact, start, request.method === 'HEAD' ? start : end)
       if (range.kind === 'part') {
         reply.status(206).header('content-range', `bytes ${start}-${end}/${artifact.bytes}`)

@@ -12,7 +12,7 @@ suite('byte ranges', () => {
     assert.deepEqual(rangeOf('bytes=3-99999999999999999999', 10), { kind: 'part', start: 3, end: 9 })
   })
 
-  test('an unsatisfiable range, and a value that is no range', () => {
+  test('an unsatisfiable range, and a value that is not a range', () => {
     for (const header of ['bytes=10-', 'bytes=10-12', 'bytes=-0']) {
       assert.equal(rangeOf(header, 10).kind, 'unsatisfiable', header)
     }

@@ -4,8 +4,8 @@ export type RangeAnswer =
   | { readonly kind: 'unsatisfiable' }
 
 /**
- * Parses a `Range` header (RFC 9110, 14.2). Anything but one range of bytes is ignored: several ranges would need a
- * multipart response, which no client of artifacts asks for. `end` is inclusive.
+ * Parses a `Range` header (RFC 9110, 14.2). Anything but one range of bytes is ignored, because several ranges would
+ * need a multipart response, which no client of artifacts requests. `end` is inclusive.
  */
 export function rangeOf(header: string | undefined, size: number): RangeAnswer {
   const found = /^bytes=[ \t]*(\d*)-(\d*)[ \t]*$/i.exec(header ?? '')

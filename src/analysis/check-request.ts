@@ -13,9 +13,9 @@ export interface AnalysisRequest {
 }
 
 /**
- * The checks of every analysis, in the order of the interface: the request itself (400 `invalid`), the profile (400),
- * then whether the application may run this analysis (403), with the permissions that it `needs`. Returns the
- * application's scope in the input.
+ * Checks a request for any analysis, in the documented order: the request itself (400 `invalid`), the profile (400),
+ * then whether the application may run this analysis (403), with the permissions that it `needs`. Returns the part of
+ * the input that the application may read.
  */
 export async function checkRequest(
   request: AnalysisRequest,
@@ -38,8 +38,8 @@ export async function checkRequest(
       throw invalidField('analysis_request_failed', path, `${message}: ${await activeProfiles(store)}`)
     }
   }
-  const off = offFault(consumer)
-  if (off !== null) throw off
+  const disabled = analysisDisabledError(consumer)
+  if (disabled !== null) throw disabled
   const access = accessTo(inputScope, consumer.entries, needs)
   if (access.allowed) return access.scope
   throw new TidemarkError('analysis_forbidden', access.reason, {
@@ -47,8 +47,8 @@ export async function checkRequest(
   })
 }
 
-/** Why all analysis is refused to an application; null if its policy allows it. */
-export const offFault = ({ policy }: Pick<Consumer, 'policy'>): TidemarkError | null =>
+/** Returns the error for an application whose policy does not allow analysis; null if it does. */
+export const analysisDisabledError = ({ policy }: Pick<Consumer, 'policy'>): TidemarkError | null =>
   policy.analysis_enabled === true
     ? null
     : new TidemarkError('analysis_forbidden', 'analysis is not enabled for this application: ask its operator')
@@ -58,6 +58,6 @@ async function activeProfiles(store: AnalysisStore): Promise<string> {
   return ids.length === 0 ? 'no profile is active' : `active profiles: ${ids.join(', ')}`
 }
 
-/** The same error for a missing one and for one of another application, so that ids cannot be probed. */
+/** Returns the same error whether it is missing or belongs to another application, so that ids cannot be probed. */
 export const notFound = (what: 'run' | 'subscription'): TidemarkError =>
   new TidemarkError('analysis_not_found', `no such ${what} in this application`)

@@ -10,26 +10,24 @@ import { dueAt } from './schedule.ts'
 import type { ScopeChanges, SubscriptionStore, WaitingSubscription } from './subscription-store.ts'
 import { type CheckedSubscription, checkSubscription } from './subscriptions.ts'
 
-/** Subscriptions checked in one turn. If there are more, each is checked less often. */
+/** Subscriptions checked by one call of `start`. If there are more, each is checked less often. */
 const subscriptionsAtOnce = 500
-/** Events scanned by one call to the store, and calls per turn of a subscription. */
+/** Events scanned by one call to the store, and calls per check of a subscription. */
 const eventsAtOnce = 5000
-const looksAtOnce = 4
-/** After a restart, a process scans at most this many events again. */
-const keptEvery = 10_000
+const scansAtOnce = 4
+/** The position is stored after this many events without a change. After a restart, a process scans from there. */
+const storeEvery = 10_000
 
 const nothing: ScopeChanges = { firstAt: Infinity, lastAt: -Infinity }
 
-/** The pause after which a due run that was not allowed to start is tried again. */
-const restMs = 5000
+/** After this pause, a due run that was not allowed to start is tried again. */
+const retryMs = 5000
 
-/**
- * The position in the feed that a subscription was followed to since its latest run, and the relevant changes found.
- */
+/** How far the feed was scanned for a subscription since its latest run, and the relevant changes found. */
 interface Followed {
   readonly turn: number
   /** Not checked before this time. */
-  readonly restsUntil: number
+  readonly retryAt: number
   readonly through: number
   readonly changes: ScopeChanges | null
 }
@@ -43,13 +41,12 @@ export interface SchedulingParts {
 }
 
 /**
- * Starts the runs that are due (`schedule.ts`). Any number of processes may do so at once: knowledge about the feed
- * only saves a process from scanning again, and the store starts a run in the same transaction in which it checks
- * whether that is allowed.
+ * Starts the runs that are due (`schedule.ts`). Any number of processes may do so at once. They remember the feed only
+ * to avoid scanning it again, and the store checks whether a run may start in the transaction that starts it.
  */
 export class DueRuns {
   readonly #parts: SchedulingParts
-  /** From this round over all subscriptions, and from the previous one. */
+  /** The first map is from the current round over all subscriptions, the second from the previous round. */
   #followed = new Map<string, Followed>()
   #followedBefore = new Map<string, Followed>()
   #after: string | null = null
@@ -60,7 +57,7 @@ export class DueRuns {
 
   /**
    * Checks some subscriptions. If one check fails, the others still run, and the error is thrown at the end. Returns
-   * whether any subscription waits for its time.
+   * false if no subscription can start a run.
    */
   async start(): Promise<boolean> {
     const { store, clock } = this.#parts
@@ -94,16 +91,16 @@ export class DueRuns {
     const { subscriptionId } = subscription
     let followed = this.#followed.get(subscriptionId) ?? this.#followedBefore.get(subscriptionId)
     if (followed?.turn !== waiting.turn) {
-      followed = { turn: waiting.turn, restsUntil: -Infinity, through: followedThrough, changes: null }
+      followed = { turn: waiting.turn, retryAt: -Infinity, through: followedThrough, changes: null }
     }
     this.#followed.set(subscriptionId, followed)
     const follows = subscription.executionMode !== 'scheduled' && last?.isComplete === true
     const isBehind = follows && followed.through < newest
-    if (followed.restsUntil > now || (!isBehind && dueAt(waiting, followed.changes) > now)) return
+    if (followed.retryAt > now || (!isBehind && dueAt(waiting, followed.changes) > now)) return
 
     const application = await store.application(subscription.applicationId)
     const checked = await checkedFor(waiting, application, store)
-    if (application === null || checked === null) return this.#rest(subscriptionId, now)
+    if (application === null || checked === null) return this.#postpone(subscriptionId, now)
     if (isBehind) {
       followed = await this.#follow(waiting, followed, checked, newest, now)
       this.#followed.set(subscriptionId, followed)
@@ -128,13 +125,13 @@ export class DueRuns {
         expiresAt: now + retentionDays * dayMs,
       },
     })
-    if (run === null) return this.#rest(subscriptionId, now)
+    if (run === null) return this.#postpone(subscriptionId, now)
     this.#parts.started()
   }
 
-  #rest(subscriptionId: string, now: number): void {
+  #postpone(subscriptionId: string, now: number): void {
     const followed = this.#followed.get(subscriptionId)!
-    this.#followed.set(subscriptionId, { ...followed, restsUntil: now + restMs })
+    this.#followed.set(subscriptionId, { ...followed, retryAt: now + retryMs })
   }
 
   async #follow(
@@ -146,13 +143,13 @@ export class DueRuns {
   ): Promise<Followed> {
     const { store } = this.#parts
     let { through, changes } = from
-    for (let looks = 0; looks < looksAtOnce && through < newest; looks++) {
+    for (let scans = 0; scans < scansAtOnce && through < newest; scans++) {
       const found = await store.changesWithin({
         after: through,
         events: eventsAtOnce,
         scope,
         inputScope: subscription.inputScope,
-        // A change of metrics alone changes no vector.
+        // If only metrics change, vectors stay the same.
         withMetrics: !algorithms[subscription.analysisType].needsVectors,
         now,
       })
@@ -162,14 +159,14 @@ export class DueRuns {
         changes = { firstAt: Math.min(firstAt, found.changes.firstAt), lastAt: Math.max(lastAt, found.changes.lastAt) }
       }
     }
-    if (changes === null && through >= followedThrough + keptEvery) {
+    if (changes === null && through >= followedThrough + storeEvery) {
       await store.keepFollowed(subscription.subscriptionId, from.turn, through)
     }
     return { ...from, through, changes }
   }
 }
 
-/** The current input of the subscription; null while its application has no access to it or no schedule. */
+/** Returns the checked subscription; null while its application may not read the input or has no scheduling. */
 async function checkedFor(
   { subscription }: WaitingSubscription,
   application: ApplicationAccess | null,

@@ -12,7 +12,7 @@ import type { ComputeWork } from './compute/compute-in-process.ts'
 import type { Computed } from './compute/compute-process.ts'
 import { dimensionsOf, inputPortions } from './input-portions.ts'
 import { stillOpen } from './input-scope.ts'
-import { resultBefore } from './result-before.ts'
+import { previousResult } from './previous-result.ts'
 import type { SubscriptionStore } from './subscription-store.ts'
 
 export interface ExecutionParts {
@@ -32,15 +32,16 @@ export interface Execution {
   readonly progress: (done: number) => void
 }
 
-/** Documents scanned by one call to the store, which takes a reader a few milliseconds. */
+/** Documents scanned by one call to the store. Small, because a call occupies a reader of the store. */
 const documentsAtOnce = 500
 
 /** The result of a computation for the log; null if there was none. */
 type RunResult = (Computed & { readonly rows: number }) | null
 
 /**
- * Takes one run from `validating` to its end. Every write checks whether this worker still holds the run: one that was
- * cancelled, or taken over by another worker, ends here without a trace. Throws if the work itself fails.
+ * Takes one run from `validating` to its end. Every write checks whether this worker still holds the run. If the run
+ * was cancelled, or taken over by another worker, this stops and leaves nothing behind. Throws if the work itself
+ * fails.
  */
 export async function executeRun(execution: Execution, parts: ExecutionParts): Promise<RunResult> {
   const { run, workerId, signal } = execution
@@ -77,15 +78,15 @@ export async function executeRun(execution: Execution, parts: ExecutionParts): P
   }
 }
 
-/** Null if the type is not enabled, or no longer. A run without parameters was created while it was not. */
+/** Returns null if the type is not enabled. A run without parameters was created while its type was not enabled. */
 function executedAlgorithm(run: TakenRun, application: ApplicationAccess | null): Algorithm | null {
   const isOn = application === null || isExecuted(application.policy, run.analysisType)
   return isOn && run.parameters !== null ? algorithms[run.analysisType] : null
 }
 
 /**
- * The position of the run in its series, with the artifact that it follows; only for subscriptions with such an
- * algorithm.
+ * Returns the position of the run in its series, with the artifact that it follows. Only runs of a subscription have
+ * one, and only if their algorithm follows an artifact.
  */
 async function seriesOf(
   run: TakenRun,
@@ -93,7 +94,7 @@ async function seriesOf(
   parts: ExecutionParts,
 ): Promise<{ readonly series: Series | null; readonly isLost: boolean }> {
   if (run.subscription === null || follows === undefined) return { series: null, isLost: false }
-  const { bytes, isLost } = await resultBefore(run, follows, parts)
+  const { bytes, isLost } = await previousResult(run, follows, parts)
   const { turn } = run.subscription
   return { series: { runId: run.runId, turn, cutoffAt: run.inputCutoffAt, before: bytes }, isLost }
 }
@@ -103,7 +104,7 @@ interface Input extends Omit<InputPage, 'nextAfter'> {
   readonly scopes: readonly Scope[]
 }
 
-/** The rows of the input in id order, or why there is none. */
+/** Returns the rows of the input in id order, or the error that ends the run. */
 async function selectInput(
   { run, signal }: Execution,
   algorithm: Algorithm,
@@ -195,6 +196,6 @@ async function computeArtifacts(
   }
 }
 
-/** A profile that a request names without need is ignored. */
+/** A profile is ignored if the type needs no vectors. */
 const profileOf = (run: TakenRun, { needsVectors }: Algorithm): string | null =>
   needsVectors ? run.embeddingProfileId : null

@@ -19,11 +19,11 @@ const chunks = Array.from({ length: 700 }, (_, i) => {
   return { chunkId: `chk_${number}`, documentId: `doc_${number}`, versionId: `ver_${number}` }
 })
 
-const whole = { reads: [], scopes: [], cutoffAt: 0 }
+const allScopes = { reads: [], scopes: [], cutoffAt: 0 }
 
 async function read(profileId: string | null) {
   const dimensions = await dimensionsOf(chunks, profileId, analysis)
-  const portions = await Array.fromAsync(inputPortions(chunks, { ...whole, profileId, dimensions }, analysis))
+  const portions = await Array.fromAsync(inputPortions(chunks, { ...allScopes, profileId, dimensions }, analysis))
   for (const { chunkIds, documentIds, versionIds, vectors } of portions) {
     assert.equal(vectors.length, chunkIds.length * dimensions)
     assert.deepEqual(
@@ -66,7 +66,7 @@ suite('the input of an algorithm', () => {
     )
     const { dimensions, portions, chunkIds } = await read('profile')
     const expected = withVector.filter(({ i }) => vectorOf(i).length === 2)
-    assert.equal(dimensions, 2, 'those of the first vector, where the profile has not said them')
+    assert.equal(dimensions, 2, 'those of the first vector, because the profile has no dimensions yet')
     assert.deepEqual(
       chunkIds,
       expected.map(({ chunkId }) => chunkId),

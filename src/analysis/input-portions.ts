@@ -2,7 +2,7 @@ import { type FieldPermission, readableFields, type Scope } from '../access/scop
 import type { InputColumn, InputDocument, InputPortion } from './algorithm.ts'
 import type { AnalysisStore, InputRow } from './analysis-store.ts'
 
-/** Rows read by one call to the store: a few milliseconds of a reader, about 1 MB. */
+/** Rows read by one call to the store, about 1 MB. */
 const rowsAtOnce = 256
 
 /** The fields to read for each row, and the scopes to read them under. */
@@ -17,8 +17,8 @@ export interface InputReading {
 }
 
 /**
- * Reads the rows of a run for its algorithm, in order. Leaves out a row that was partly deleted since, or whose vector
- * has other dimensions than the profile. A new column is added here.
+ * Reads the rows of a run for its algorithm, in order. Leaves out a row of which a part was deleted meanwhile, or whose
+ * vector has other dimensions than the profile.
  */
 export async function* inputPortions(
   rows: readonly InputRow[],
@@ -72,14 +72,14 @@ async function documentsOf(
   const found = await store.inputDocuments([...new Set(rows.map(({ versionId }) => versionId))], cutoffAt)
   return new Map(
     found.flatMap(({ versionId, document }) => {
-      const readable = cut(document, scopes)
+      const readable = readablePart(document, scopes)
       return readable === null ? [] : [[versionId, readable]]
     }),
   )
 }
 
-/** The fields of a document that all of the scopes open; null if one of them no longer opens the document. */
-function cut(document: InputDocument, scopes: readonly Scope[]): InputDocument | null {
+/** Returns the fields of a document that all of the scopes open; null if one of them does not open the document. */
+function readablePart(document: InputDocument, scopes: readonly Scope[]): InputDocument | null {
   const opened = scopes.flatMap((scope) => readableFields(scope, document) ?? [])
   if (opened.length < scopes.length) return null
   const may = (...any: readonly FieldPermission[]): boolean =>
@@ -97,8 +97,8 @@ function cut(document: InputDocument, scopes: readonly Scope[]): InputDocument |
 }
 
 /**
- * The dimensions of a profile. If its endpoint has not reported them yet, those of the first vector. 0 without a
- * profile.
+ * Returns the dimensions of a profile; if its endpoint has not reported them yet, those of the first vector. Returns 0
+ * without a profile.
  */
 export async function dimensionsOf(
   rows: readonly InputRow[],

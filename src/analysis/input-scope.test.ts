@@ -52,7 +52,7 @@ suite('the scope of an input', () => {
     assert.deepEqual([access.allowed, !access.allowed && access.path], [false, 'input_scope.languages'])
   })
 
-  test('the open part is exactly what both times open with the body', () => {
+  test('a document is open if and only if the earlier and the current entries open it, the current ones with the body', () => {
     fc.assert(
       fc.property(
         fc.record({

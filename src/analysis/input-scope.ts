@@ -15,7 +15,7 @@ const codes = (description: string) =>
   })
 const time = (description: string) => Type.Optional(Type.String({ format: 'date-time', description }))
 
-/** The input of a run or a subscription, as the caller wrote it and as it is returned. */
+/** The input of a run or a subscription, returned as the caller sent it. */
 export const InputScope = named(
   'AnalysisInputScope',
   Type.Object(
@@ -47,7 +47,7 @@ export const InputScope = named(
 )
 export type InputScope = Static<typeof InputScope>
 
-/** The first fault that the schema cannot detect; null if there is none. */
+/** Returns the first fault that the schema cannot detect; null if there is none. */
 export function faultOf(scope: InputScope): ErrorDetail | null {
   for (const name of ['published', 'created'] as const) {
     if (isWrongInterval(scope[`${name}_from`], scope[`${name}_to`])) {
@@ -70,7 +70,7 @@ export type Needs = readonly (readonly FieldPermission[])[]
 /** Vectors are computed from the body, so the body must be readable. */
 export const needsOfVectors: Needs = [['body']]
 
-/** The part of the input that the entries open. */
+/** Returns the part of the input that the entries open, or why it is refused. */
 export function accessTo(scope: InputScope, entries: readonly ScopeEntry[], needs: Needs): Access {
   const access = compileScope(entries, {
     datasets: scope.dataset_ids,
@@ -83,9 +83,9 @@ export function accessTo(scope: InputScope, entries: readonly ScopeEntry[], need
 }
 
 /**
- * The part of an earlier scope that current entries still open; null if no document can be in both. The earlier scope
- * already has the named values, so current entries are only checked for permissions: losing one of two datasets narrows
- * the scope.
+ * Returns the current entries that can still open part of an earlier scope; null if no document can be in both. The
+ * earlier scope already has the named values, so current entries are only checked for permissions. An application that
+ * loses one of two datasets gets a narrower input.
  */
 export function stillOpen(earlier: Scope, entries: readonly ScopeEntry[], needs: Needs): Scope | null {
   const today = compileScope(entries, { needs })

@@ -1,4 +1,4 @@
-/** The limits of the analysis API, for schemas, descriptions and checks. */
+/** The limits of the analysis API. */
 export const analysisLimits = {
   retentionDaysDefault: 30,
   retentionDaysMax: 365,

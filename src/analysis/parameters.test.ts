@@ -7,7 +7,7 @@ import { algorithmEntries } from './algorithms.ts'
 import { checkParameters, needsOf } from './parameters.ts'
 
 suite('the parameters of a run', () => {
-  test('are all kept: as they were said, by default, or null', () => {
+  test('are all stored: as sent, by default, or null', () => {
     assert.deepEqual(checkParameters('knn_graph', {}, true), { k: 30, min_similarity: null })
     assert.deepEqual(checkParameters('knn_graph', { k: 5 }, true), { k: 5, min_similarity: null })
     const both = checkParameters('knn_graph', { min_similarity: 0.5, k: 1 }, true)
@@ -27,7 +27,7 @@ suite('the parameters of a run', () => {
       const { code, details, message } = error as TidemarkError
       assert.equal(code, 'invalid_analysis_request')
       for (const { path } of details!) assert.ok(message.includes(path), message)
-      return details!.map(({ path, message: said }) => `${path} ${said}`)
+      return details!.map(({ path, message: fault }) => `${path} ${fault}`)
     }
     return []
   }
@@ -46,7 +46,7 @@ suite('the parameters of a run', () => {
     }
   })
 
-  test('a type that is not executed keeps none, and accepts only those that the interface names', () => {
+  test('a type that is not executed stores none, and accepts only those of knn_graph', () => {
     for (const [type] of algorithmEntries) {
       assert.equal(checkParameters(type, { k: 1 }, false), null)
       assert.deepEqual(refused(type, { k: 0 }, false), ['parameters.k must be at least 1'])
@@ -64,10 +64,10 @@ suite('the parameters of a run', () => {
       [{ by: ['tag'], bucket: 'year' }, /^parameters\.bucket must be one of day, week, month/],
       [{ by: ['tag'], k: 3 }, 'parameters.k unknown field'],
     ] as const) {
-      const said = refused('feature_rollup', given)
+      const found = refused('feature_rollup', given)
       for (const [i, fault] of faults.entries()) {
-        if (typeof fault === 'string') assert.equal(said[i], fault)
-        else assert.match(said[i]!, fault)
+        if (typeof fault === 'string') assert.equal(found[i], fault)
+        else assert.match(found[i]!, fault)
       }
     }
   })
@@ -110,7 +110,7 @@ suite('the parameters of a run', () => {
     assert.deepEqual(needsOf('feature_rollup', null), [['body']])
   })
 
-  test('policies name the types that there are', () => {
+  test('policies can name exactly the types that exist', () => {
     assert.deepEqual(
       algorithmEntries.map(([type]) => type),
       [...typesOfPolicies],

@@ -16,8 +16,8 @@ import { algorithmEntries, algorithms } from './algorithms.ts'
 import { type Needs, needsOfVectors } from './input-scope.ts'
 
 /**
- * The parameters of a request. They depend on the analysis type, which the schema of a request cannot express: any
- * object passes there, OpenAPI documents the types, and they are checked afterwards.
+ * The parameters of a request. They depend on the analysis type, which the schema of a request cannot express. So any
+ * object passes the schema, OpenAPI documents each type, and `checkParameters` does the check.
  */
 export const RequestParameters = Type.Unsafe<Readonly<Record<string, unknown>>>({
   type: 'object',
@@ -28,7 +28,7 @@ export const RequestParameters = Type.Unsafe<Readonly<Record<string, unknown>>>(
   ),
 })
 
-/** The parameters as they are returned: all of them, with the default or null for one that the request left out. */
+/** The parameters as they are returned: all of them, with the default or null for any that the request left out. */
 export const AnsweredParameters = Type.Unsafe<KeptParameters | null>(
   Type.Union([
     ...algorithmEntries.map(([type, { parameters }]) =>
@@ -47,8 +47,8 @@ const validators = new Map<AnalysisType, Validator>(
 )
 
 /**
- * The parameters to store with a run. A type that is not executed for the application stores none, and accepts those of
- * `knn_graph`, the only ones that the interface names.
+ * Returns the parameters to store with a run. A type that is not executed for the application stores none, and accepts
+ * those of `knn_graph`.
  */
 export function checkParameters(
   type: AnalysisType,
@@ -68,18 +68,20 @@ export function checkParameters(
   )
 }
 
-/** The permissions that the input of a run needs. A run that is not executed is checked as if it used vectors. */
+/**
+ * Returns the permissions that the input of a run needs. A run that is not executed is checked as if it used vectors.
+ */
 export const needsOf = (type: AnalysisType, parameters: KeptParameters | null): Needs =>
   parameters === null ? needsOfVectors : algorithms[type].needs(parameters)
 
-/** The name of the schema, such as KnnGraphParameters. */
+/** Returns the name of the schema, such as KnnGraphParameters. */
 function parametersOf(type: AnalysisType): string {
   return `${type.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase())}Parameters`
 }
 
 function answered(parameters: TProperties): TProperties {
   const one = (schema: TSchema): TSchema => {
-    // The copy lacks the mark of optional fields.
+    // The copy does not have the mark of an optional field.
     const copy = Type.Unsafe({ ...schema })
     return Type.IsOptional(schema) && !('default' in schema) ? orNull(copy) : copy
   }

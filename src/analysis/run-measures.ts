@@ -5,7 +5,7 @@ const countedMax = 10_000
 
 /** Reports unfinished runs of the whole instance. */
 export function measureRuns(measures: Measures, store: Pick<AnalysisStore, 'unfinishedRuns'>): void {
-  const help = `Analysis runs that are not over, by state, of all processes; of each counted up to ${countedMax}.`
+  const help = `Unfinished analysis runs of all processes, by state. Each state is counted up to ${countedMax}.`
   measures.gauges({ tidemark_analysis_runs: { help, labels: ['state'] } }, async () => {
     const unfinished = await store.unfinishedRuns(countedMax)
     return {
@@ -18,7 +18,7 @@ export function measureRuns(measures: Measures, store: Pick<AnalysisStore, 'unfi
 export function countEnds<Store extends Pick<AnalysisStore, 'endRun'>>(measures: Measures, store: Store): Store {
   const ended = measures.counter({
     name: 'tidemark_analysis_runs_ended_total',
-    help: 'Analysis runs that this process brought to an end, by how they ended.',
+    help: 'Analysis runs that this process ended, by final state.',
     labels: ['state'],
     known: [{ state: 'succeeded' }, { state: 'failed' }],
   })

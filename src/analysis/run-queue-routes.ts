@@ -25,7 +25,7 @@ const QueuedRunAnswer = named(
   }),
 )
 
-/** A run counts as expired from its expiry on, whether or not retention has run. */
+/** A run counts as expired from its expiry time on, whether or not retention has run. */
 const answerOf = (run: QueuedRun, now: number): Static<typeof QueuedRunAnswer> => ({
   run_id: run.runId,
   application_id: run.applicationId,
@@ -51,7 +51,7 @@ export function runQueueRoutes(app: TypedApp, store: Pick<AnalysisStore, 'runQue
         tags: ['Admin'],
         summary: 'List the analysis runs of all applications',
         description:
-          'Addition: newest first. With `unfinished`, only queued and running ones: applications take turns, and each has its oldest run executed first.',
+          'Addition: newest first. With `unfinished`, only queued, validating and running ones. Workers serve applications round robin, the oldest run of each first.',
         querystring: QueueNewestFirst,
         response: {
           200: named(

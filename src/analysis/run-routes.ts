@@ -8,6 +8,10 @@ import { formatOptionalTime, formatTime, parseOptionalTime } from '../platform/t
 import { choice, dateTime, idOf, named, noFields, orNull, strict } from '../platform/validation.ts'
 import { algorithmEntries } from './algorithms.ts'
 import { type Run, runErrorCodes, runWarnings } from './analysis-store.ts'
+import { analysisLimits } from './limits.ts'
+import { AnsweredParameters, RequestParameters } from './parameters.ts'
+import { runStatuses } from './run-states.ts'
+import type { AnalysisRuns } from './runs.ts'
 import {
   about,
   analysisRoute,
@@ -18,11 +22,7 @@ import {
   readPage,
   requestFields,
   requestOf,
-} from './frame-of-routes.ts'
-import { analysisLimits } from './limits.ts'
-import { AnsweredParameters, RequestParameters } from './parameters.ts'
-import { runStatuses } from './run-states.ts'
-import type { AnalysisRuns } from './runs.ts'
+} from './shared-routes.ts'
 
 const invalid = 'invalid_analysis_request'
 

@@ -5,14 +5,14 @@ import { nextStatus, type RunEvent, runStatuses, statusesBefore, unfinishedStatu
 const events: readonly RunEvent[] = ['take', 'begin', 'succeed', 'fail', 'cancel', 'expire']
 
 suite('the states of a run', () => {
-  test('a final state moves to expired only, and expired nowhere', () => {
+  test('a final state can only become expired, and expired cannot change', () => {
     for (const status of ['succeeded', 'failed', 'cancelled'] as const) {
       for (const event of events) assert.equal(nextStatus(status, event), event === 'expire' ? 'expired' : null)
     }
     for (const event of events) assert.equal(nextStatus('expired', event), null)
   })
 
-  test('from every unfinished state a final one can be reached', () => {
+  test('every final state can be reached from every unfinished one', () => {
     for (const status of unfinishedStatuses) {
       const reached = new Set([status])
       for (const one of reached) {
@@ -25,7 +25,7 @@ suite('the states of a run', () => {
     }
   })
 
-  test('states before an event are those it is possible in', () => {
+  test('the states before an event are those in which it is possible', () => {
     for (const event of events) {
       assert.deepEqual(
         statusesBefore(event),

@@ -19,7 +19,7 @@ export interface RunRequest extends AnalysisRequest {
   readonly retentionDays: number
 }
 
-/** Nobody knows when an unfinished run ends. This is a sensible interval to ask again. */
+/** It is unknown when an unfinished run ends. This is a sensible interval to ask again. */
 const retryAfterSeconds = 5
 
 export interface RunsParts {
@@ -125,7 +125,8 @@ export class AnalysisRuns {
   }
 
   /**
-   * The same error for a missing run, a missing artifact and one of another application, so that ids cannot be probed.
+   * Throws the same error for a missing run, a missing artifact and one of another application, so that ids cannot be
+   * probed.
    */
   async artifact(consumer: Consumer, runId: string, artifactId: string): Promise<Artifact> {
     const run = await this.#find(consumer, runId)
@@ -135,14 +136,14 @@ export class AnalysisRuns {
     return found
   }
 
-  /** The bytes of an artifact from `start` to `end`, inclusive. */
+  /** Returns the bytes of an artifact from `start` to `end`, inclusive. */
   async bytes(artifact: Artifact, start: number, end: number): Promise<Readable> {
     const stream = await this.#parts.files.read(artifact, start, end)
     if (stream === null) throw artifactLost(artifact)
     return stream
   }
 
-  /** An address for a direct download of the whole file; null if there is none. */
+  /** Returns a URL for a direct download of the whole file; null if there is none. */
   address(artifact: Artifact): Promise<string | null> {
     return this.#parts.files.addressOf(artifact)
   }
@@ -153,7 +154,7 @@ export class AnalysisRuns {
   }
 }
 
-/** Retention runs now and then, but its effect counts from the moment it is due. */
+/** Returns the run as it is at this time. Expiry counts from the moment it is due, not from when retention runs. */
 export function runAt(run: Run, now: number): Run | null {
   if (now < run.expiresAt) return run
   if (now >= run.expiresAt + analysisLimits.expiredDays * dayMs) return null
@@ -161,9 +162,12 @@ export function runAt(run: Run, now: number): Run | null {
 }
 
 const artifactNotFound = () =>
-  new TidemarkError('analysis_artifact_not_found', 'this application has no such artifact: list those of the run')
+  new TidemarkError(
+    'analysis_artifact_not_found',
+    'no such artifact in this application: list the artifacts of the run',
+  )
 
-/** The store has the artifact and the run lists it, so a missing or damaged file is a server error. */
+/** The run lists the artifact, so a missing or damaged file is a server error. */
 const artifactLost = ({ artifactId, bytes }: Artifact) =>
   new TidemarkError(
     'internal',

@@ -35,7 +35,7 @@ const waiting = (
 })
 const ran = (startedAt: number, isComplete = true) => ({ startedAt, endedAt: startedAt + 5000, isComplete })
 
-test('intervals are counted from creation, and those that went by unused are not made up', () => {
+test('intervals are counted from creation, and missed ones are not made up', () => {
   fc.assert(
     fc.property(fc.integer({ min: 60, max: 1_000_000 }), fc.nat(100 * 86_400_000), (intervalSeconds, sinceMs) => {
       const due = dueAt(waiting('scheduled', ran(createdAt + sinceMs), { intervalSeconds }), null)
@@ -43,13 +43,13 @@ test('intervals are counted from creation, and those that went by unused are not
       assert.ok(due > createdAt + sinceMs && due <= createdAt + sinceMs + intervalSeconds * 1000)
     }),
   )
-  // By a clock behind the one that created the subscription, or read before it was created.
+  // The clock was behind the one that created the subscription, or was read before the creation.
   assert.equal(dueAt(waiting('scheduled', ran(createdAt - 7)), null), createdAt + 10 * minute)
   const withoutInterval = waiting('scheduled', ran(createdAt), { intervalSeconds: null })
   assert.equal(dueAt(withoutInterval, null), createdAt + 86_400_000)
 })
 
-test('a change is waited out until it is quiet, and no longer than five minutes', () => {
+test('a run starts when changes have settled, or five minutes after the first', () => {
   const one = waiting('on_change', ran(createdAt))
   const changed = (firstAt: number, lastAt: number) => ({ firstAt: createdAt + firstAt, lastAt: createdAt + lastAt })
   assert.equal(dueAt(one, null), Infinity)
@@ -61,7 +61,7 @@ test('a change is waited out until it is quiet, and no longer than five minutes'
   assert.equal(dueAt(waiting('scheduled', ran(createdAt)), changed(0, 0)), createdAt + 10 * minute)
 })
 
-test('after a run without success, or without some vectors, the next comes later and later', () => {
+test('after an unsuccessful or incomplete run, the pause before the next one doubles', () => {
   const afterTries = (tries: number) => dueAt(waiting('on_change', ran(createdAt, false), { tries }), null) - createdAt
   assert.deepEqual(
     [1, 2, 3, 6, 7, 100].map((tries) => (afterTries(tries) - 5000) / minute),
@@ -70,7 +70,7 @@ test('after a run without success, or without some vectors, the next comes later
   assert.equal(dueAt(waiting('scheduled', ran(createdAt, false), { tries: 1 }), null), createdAt + 10 * minute)
 })
 
-test('the first is due at once', () => {
+test('the first run is due at once', () => {
   for (const mode of ['on_change', 'scheduled', 'hybrid'] as const) {
     assert.equal(dueAt(waiting(mode, null), null), -Infinity)
   }

@@ -1,12 +1,12 @@
 /**
  * When a subscription starts a run, if the policy of its application has `analysis.scheduling`.
  *
- *   first        at once: later runs are compared with the existing content
- *   scheduled    at whole intervals from its creation. Intervals that pass while a run is in progress, the subscription is
- *                paused or no worker is alive become one run
- *   on_change    when the feed has had changes in its scope and then been quiet for a while, or has had changes for so long
- *                that waiting must end. After a run that failed, or that was computed while vectors of its scope were
- *                missing, after a growing pause: no change is missed forever
+ *   first        at once, over the existing content
+ *   scheduled    at whole intervals from its creation. Intervals that pass while a run is in progress, the subscription
+ *                is paused or no worker runs become one run
+ *   on_change    when the feed has had changes in its scope and then been quiet for a while, or when changes have gone
+ *                on for too long. A run that failed, or that was computed while vectors of its scope were missing, is
+ *                retried with exponential backoff
  *   hybrid       whichever is first
  *
  * A subscription has at most one run in progress. Every run covers everything up to its start, so one start covers all
@@ -16,25 +16,24 @@ import { dayMs } from '../platform/time.ts'
 import type { ScopeChanges, WaitingSubscription } from './subscription-store.ts'
 
 export const schedule = {
-  /** A burst of changes counts as one, and most of its vectors exist by then. */
+  /** A run starts after the feed has been quiet for this long. By then, most vectors of the changes exist. */
   settledAfterMs: 30_000,
-  /** A feed that is never quiet for that long starts a run this often. */
+  /** If the feed is never quiet for that long, a run starts this often. */
   waitsAtMostMs: 300_000,
-  /** After the first unsuccessful run, then twice as long each time. */
+  /** The pause after the first unsuccessful run. It doubles each time, up to `pauseMaxMs`. */
   pauseMs: 60_000,
   pauseMaxMs: 3_600_000,
   /** The interval of a subscription that sets none. */
   intervalMs: dayMs,
 } as const
 
-/** The time from which the next run is due; Infinity while there is no reason for one. */
+/** Returns the time from which the next run is due; Infinity while there is no reason for one. */
 export function dueAt(waiting: WaitingSubscription, changes: ScopeChanges | null): number {
   const { subscription, last, tries } = waiting
   if (last === null) return -Infinity
   const { executionMode, intervalSeconds, createdAt } = subscription
   const intervalMs = intervalSeconds === null ? schedule.intervalMs : intervalSeconds * 1000
-  // The first run may have an earlier time than its subscription, which was created while subscriptions were being
-  // checked.
+  // A subscription created during a check can be newer than the start time of its first run.
   const intervals = Math.max(0, Math.floor((last.startedAt - createdAt) / intervalMs)) + 1
   const byInterval = executionMode === 'on_change' ? Infinity : createdAt + intervals * intervalMs
   if (executionMode === 'scheduled') return byInterval
@@ -44,6 +43,6 @@ export function dueAt(waiting: WaitingSubscription, changes: ScopeChanges | null
   return Math.min(byInterval, settled)
 }
 
-/** `tries` runs have been started since the last success. */
+/** `tries` is the number of runs started since the last success. */
 const pauseAfter = (tries: number): number =>
   Math.min(schedule.pauseMaxMs, schedule.pauseMs * 2 ** Math.min(20, Math.max(0, tries - 1)))

@@ -6,6 +6,10 @@ import type { TypedApp } from '../http/typed-app.ts'
 import type { Cursors } from '../platform/cursors.ts'
 import { formatTime } from '../platform/time.ts'
 import { choice, dateTime, idOf, named, noFields, orNull, printablePattern, strict } from '../platform/validation.ts'
+import { analysisLimits } from './limits.ts'
+import { RequestParameters } from './parameters.ts'
+import { RunAnswer, runAnswer } from './run-routes.ts'
+import { schedule } from './schedule.ts'
 import {
   about,
   analysisRoute,
@@ -17,11 +21,7 @@ import {
   readPage,
   requestFields,
   requestOf,
-} from './frame-of-routes.ts'
-import { analysisLimits } from './limits.ts'
-import { RequestParameters } from './parameters.ts'
-import { RunAnswer, runAnswer } from './run-routes.ts'
-import { schedule } from './schedule.ts'
+} from './shared-routes.ts'
 import { executionModes, type SeenRun } from './subscription-store.ts'
 import { type AnalysisSubscriptions, type SubscriptionNow, subscriptionStatuses } from './subscriptions.ts'
 
@@ -281,8 +281,8 @@ export function analysisSubscriptionRoutes(
 }
 
 /**
- * Parses the position in a cursor: the number of the run within its subscription, and its id, which earlier versions
- * left out.
+ * Parses the position in a cursor: the number of the run within its subscription, and its id, which cursors of earlier
+ * versions do not have.
  */
 function seenRun(position: string): SeenRun {
   const [turn = '', runId = null] = position.split(' ')

@@ -4,7 +4,7 @@ import type { Scope } from '../access/scope.ts'
 import type { AnalysisStore, NewRun, Run } from './analysis-store.ts'
 import type { InputScope } from './input-scope.ts'
 
-/** The port of analysis with its subscriptions and the runs that they start. */
+/** The port of analysis, with subscriptions and the runs that they start. */
 export interface SubscriptionStore extends AnalysisStore {
   addSubscription(subscription: Subscription, claim?: KeptClaim | null): Promise<void>
   subscription(applicationId: string, subscriptionId: string): Promise<Subscription | null>
@@ -14,25 +14,27 @@ export interface SubscriptionStore extends AnalysisStore {
     readonly before: string | null
     readonly limit: number
   }): Promise<readonly Subscription[]>
-  /** Pauses or resumes; changes nothing if it is already so. */
+  /** Pauses or resumes. Changes nothing if the subscription is already in that state. */
   setPaused(applicationId: string, subscriptionId: string, paused: boolean, now: number): Promise<Subscription | null>
 
   /**
-   * Starts the next run of a subscription, queued, in the transaction that decides about it: unless it is paused,
-   * deleted or has a run in progress, unless another process has started one since `afterTurn`, and unless the
-   * application has `concurrentMax` unfinished runs. Otherwise returns null.
+   * Adds the next run of a subscription to the queue, in the transaction that decides whether it may start. Returns
+   * null if the subscription is paused, deleted or has a run in progress, if another process has started one since
+   * `afterTurn`, or if the application has `concurrentMax` unfinished runs.
    */
   startRun(start: RunStart): Promise<Run | null>
   /**
-   * Some of the subscriptions that may start a run, in id order: those that are not paused, have no run in progress,
-   * and belong to an application with a valid key and a policy that allows it.
+   * Returns some of the subscriptions that may start a run, in id order: those that are not paused, have no run in
+   * progress, and belong to an application with a valid key and a policy that allows it.
    */
   waitingSubscriptions(query: WaitingQuery): Promise<WaitingPage>
-  /** The changes of the scope in the feed after a position, within a limited number of events. */
+  /** Scans a limited number of events after a position for changes of the scope. */
   changesWithin(query: ChangesQuery): Promise<{ readonly through: number; readonly changes: ScopeChanges | null }>
-  /** Stores the position up to which the feed has no change, unless a run has been started since. */
+  /** Stores the position up to which the feed has no change of the scope, unless a run has been started since. */
   keepFollowed(subscriptionId: string, turn: number, through: number): Promise<void>
-  /** Ended runs of a subscription after a turn, in order; those that expired long ago are removed. */
+  /**
+   * Returns the ended runs of a subscription after a turn, in order, without those that expired before `goneBefore`.
+   */
   endedRuns(query: {
     readonly subscriptionId: string
     readonly afterTurn: number
@@ -40,7 +42,7 @@ export interface SubscriptionStore extends AnalysisStore {
     readonly now: number
     readonly goneBefore: number
   }): Promise<readonly Run[]>
-  /** False if the store was put back to an earlier time since the run was seen. A removed run counts as known. */
+  /** Returns false if the store was rolled back since the run was seen. A removed run counts as known. */
   knowsRun(subscriptionId: string, seen: SeenRun): Promise<boolean>
 }
 
@@ -75,7 +77,7 @@ export interface WaitingPage {
 
 export interface WaitingSubscription {
   readonly subscription: Subscription
-  /** The turn of the latest run; 0 before the first. */
+  /** The number of the latest run; 0 before the first. */
   readonly turn: number
   /** Runs started since the last complete success. */
   readonly tries: number

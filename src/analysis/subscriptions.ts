@@ -2,12 +2,12 @@
  * Subscriptions to an analysis. They start runs (`schedule.ts`, `due-runs.ts`) if the application's policy has
  * `analysis.scheduling`; otherwise they are only stored.
  *
- *   active | paused             set by its owner, by pause and resume
- *   disabled                    the application's analysis is switched off
+ *   active | paused             set by the application, with pause and resume
+ *   disabled                    analysis is disabled for the application
  *   reconciliation_required     its scope, its profile or its parameters are no longer allowed
  *
  * The last two depend on what is allowed now and are never stored: they change with policy and entitlements.
- * Resume makes the same checks as creation, and fails in the same way. Only an active subscription starts runs. A run in
+ * Resume makes the same checks as creation, with the same errors. Only an active subscription starts runs. A run in
  * progress completes, even if the status of the subscription changes meanwhile.
  */
 import { type Claim, claimFor } from '../access/claim.ts'
@@ -40,15 +40,15 @@ export interface SubscriptionNow {
 
 const invalid = 'invalid_analysis_subscription'
 
-/** The input and parameters of a run of the subscription. */
+/** The scope and the parameters of a run of the subscription. */
 export interface CheckedSubscription {
   readonly scope: Scope
   readonly parameters: KeptParameters | null
 }
 
 /**
- * The checks at creation, for every status, and before every run. Missing parameters are no fault while it does not
- * start runs.
+ * Makes the checks of creation, which every status and every run repeat. Missing parameters are allowed while the
+ * subscription does not start runs.
  */
 export async function checkSubscription(
   request: Pick<Subscription, 'analysisType' | 'embeddingProfileId' | 'inputScope' | 'parameters'>,
@@ -64,11 +64,11 @@ export async function checkSubscription(
   return { scope, parameters }
 }
 
-const ofLostTime = (): TidemarkError =>
+const rolledBackError = (): TidemarkError =>
   new TidemarkError(
     'cursor_expired',
-    'the service was put back to an earlier time, and the run at this cursor no longer exists: read the runs again, without `after`',
-    { details: [{ path: 'after', message: 'is of a time that was lost: start over without it' }] },
+    'the service was rolled back to an earlier state, and the run at this cursor no longer exists: read the runs again, without `after`',
+    { details: [{ path: 'after', message: 'was issued before the service was rolled back: start over without it' }] },
   )
 
 export class AnalysisSubscriptions {
@@ -112,10 +112,12 @@ export class AnalysisSubscriptions {
     return this.#withStatus(consumer, found)
   }
 
-  /** Its ended runs after one that was seen, each once, because they end one after the other. */
+  /**
+   * Returns its ended runs after one that was seen. None is missed or repeated, because they end one after the other.
+   */
   async runs(consumer: Consumer, subscriptionId: string, seen: SeenRun | null): Promise<readonly Run[]> {
     await this.read(consumer, subscriptionId)
-    if (seen !== null && !(await this.#store.knowsRun(subscriptionId, seen))) throw ofLostTime()
+    if (seen !== null && !(await this.#store.knowsRun(subscriptionId, seen))) throw rolledBackError()
     const afterTurn = seen?.turn ?? 0
     const now = this.#now()
     const goneBefore = now - analysisLimits.expiredDays * dayMs

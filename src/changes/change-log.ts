@@ -4,28 +4,26 @@ import type { Scope } from '../access/scope.ts'
 /** The port of the change feed: the events of the whole instance in one sequence. */
 export interface ChangeLog {
   /**
-   * Matching events after a position, in order. Looks at no more than `scanMax` events. `position` is the last event
-   * looked at, and `atEnd` says that no event follows it yet.
+   * Returns matching events after a position, in order. Scans at most `scanMax` events. `position` is that of the last
+   * scanned event, and `atEnd` says that no event follows it yet.
    */
   read(query: ChangeQuery): Promise<ChangePage>
   state(expiry?: Expiry): Promise<FeedState>
-  /**
-   * Whether this position is valid in the store: false if the store was restored to a time before the reader was there.
-   */
-  knows(place: FeedPlace): Promise<boolean>
+  /** Returns false if the store was restored to a time before the reader reached this position. */
+  knows(reached: FeedPosition): Promise<boolean>
   /** Removes up to `most` of the oldest events ingested before the time. Returns the number removed. */
   removeBefore(timeMs: number, most: number): Promise<number>
 }
 
 export interface ChangeQuery {
-  /** Null: from the earliest event that is kept, but not from before `earliest`. */
+  /** Null starts at the earliest event in the store that is after `earliest`. */
   readonly after: number | null
   readonly earliest?: number
   /** The last event that the reader has passed, if the reader knows it. */
   readonly passed?: PassedEvent | null
   readonly limit: number
   readonly scanMax: number
-  /** The reader's scope: `tellEvents` decides which events it opens, and which fields they name. */
+  /** The reader's scope: `selectVisibleEvents` decides which events it opens, and which fields they name. */
   readonly scope: Scope
   readonly eventTypes: readonly EventType[]
   readonly ingestedFrom: number | null
@@ -33,7 +31,7 @@ export interface ChangeQuery {
 }
 
 export interface ChangePage {
-  readonly events: readonly ToldEvent[]
+  readonly events: readonly VisibleEvent[]
   readonly position: number
   readonly atEnd: boolean
   /** As in `FeedState`, at the moment of the read. If it is greater than `after`, events are missing in between. */
@@ -43,48 +41,48 @@ export interface ChangePage {
   /**
    * True if the store does not have the event that the reader has passed, because it was restored to an earlier time.
    */
-  readonly isOther: boolean
+  readonly wasRolledBack: boolean
 }
 
 /** Events from before a time no longer exist for readers, even if they are not removed yet. */
 export interface Expiry {
   readonly before: number
-  /** Every event up to this sequence is known to be from before that time. */
+  /** Every event up to this sequence is older than `before`. Later events may be, too. */
   readonly knownThrough: number
 }
 
 export interface FeedState {
   /** The sequence of the newest event; 0 for an empty feed. */
   readonly newest: number
-  /** Every event up to this sequence is gone. */
+  /** Every event up to this sequence has been removed. */
   readonly removedThrough: number
   /** The newest event; null if there is none. */
   readonly last: PassedEvent | null
 }
 
 /**
- * An event that a reader has passed. A position alone does not identify the history of the store: a store that was
- * restored to an earlier time assigns the same numbers again. `mark` is a hash, because the reader may not be allowed
- * to know the event.
+ * An event that a reader has passed. A position alone does not identify the history of the store, because a store that
+ * was restored to an earlier time assigns the same numbers again. `mark` is a hash, because the reader may not be
+ * allowed to know the event.
  */
 export interface PassedEvent {
   readonly sequence: number
   readonly mark: string
 }
 
-/** Where a reader is in the feed. The position can be after the last event, because some numbers have no event. */
-export interface FeedPlace {
+/** The position of a reader in the feed. It can be after the last event, because some numbers have no event. */
+export interface FeedPosition {
   readonly position: number
   readonly passed: PassedEvent | null
 }
 
-/** The position in a cursor. Cursors of earlier versions hold only the number. */
-export type PackedPlace = number | readonly [position: number, sequence: number, mark: string]
+/** A feed position in a cursor. Cursors of earlier versions hold only the number. */
+export type PackedFeedPosition = number | readonly [position: number, sequence: number, mark: string]
 
-export const packedPlace = ({ position, passed }: FeedPlace): PackedPlace =>
+export const packPosition = ({ position, passed }: FeedPosition): PackedFeedPosition =>
   passed === null ? position : [position, passed.sequence, passed.mark]
 
-export function unpackedPlace(packed: PackedPlace): FeedPlace {
+export function unpackPosition(packed: PackedFeedPosition): FeedPosition {
   if (typeof packed === 'number') return { position: packed, passed: null }
   const [position, sequence, mark] = packed
   return { position, passed: { sequence, mark } }
@@ -97,21 +95,21 @@ export const passedEvent = ({ sequence, event_id }: Pick<ChangeEvent, 'sequence'
   mark: hash('sha256', event_id, 'base64url').slice(0, markLength),
 })
 
-/** The event types that a reader gets without asking for types. */
-export const plainEventTypes = ['document.created', 'document.version.created', 'document.metrics.updated'] as const
+/** The event types that a reader gets if it requests none. */
+export const defaultEventTypes = ['document.created', 'document.version.created', 'document.metrics.updated'] as const
 
 /**
  * All event types. The last two were added later, and only readers that request them get them. `document.updated` means
- * that a field changed that is neither text nor metrics. `document.erased` means that the document is gone; it has no
- * changed fields and no version.
+ * that a field other than text or metrics changed. `document.erased` means that the document is gone; it has no changed
+ * fields and no version.
  */
-export const eventTypes = [...plainEventTypes, 'document.updated', 'document.erased'] as const
+export const eventTypes = [...defaultEventTypes, 'document.updated', 'document.erased'] as const
 export type EventType = (typeof eventTypes)[number]
 
 export const isEventType = (text: string): text is EventType => (eventTypes as readonly string[]).includes(text)
 
-/** An event as an application gets it. */
-export interface ToldEvent {
+/** An event as an application sees it. */
+export interface VisibleEvent {
   readonly sequence: number
   readonly event_id: string
   readonly schema_version: number
@@ -126,7 +124,7 @@ export interface ToldEvent {
   readonly ingested_at: string
 }
 
-/** An event as stores keep it, under its public names. Times are in milliseconds. */
+/** An event as it is stored, under its public names. Times are in milliseconds. */
 export interface ChangeEvent {
   readonly sequence: number
   readonly event_id: string

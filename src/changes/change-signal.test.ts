@@ -29,14 +29,14 @@ suite('the signal of new events', () => {
   })
   afterEach(() => mock.timers.reset())
 
-  test('an event of this process wakes all at once', async () => {
+  test('an event of this process wakes all readers at once', async () => {
     const waits = [watch(30_000), watch(30_000)]
     signal.notify()
     await settled()
     assert.ok(waits.every(({ state }) => state.woken))
   })
 
-  test('the time, an abort and the end wake too', async () => {
+  test('a timeout, an abort and a shutdown wake readers too', async () => {
     const controller = new AbortController()
     const [timed, aborted, closed] = [watch(500), watch(30_000, controller.signal), watch(30_000)]
     mock.timers.tick(500)
@@ -52,7 +52,7 @@ suite('the signal of new events', () => {
     assert.equal(late.state.woken, true)
   })
 
-  test('an event of another process wakes with the next question, from the first second on', async () => {
+  test('an event of another process wakes readers at the next poll, from the first second on', async () => {
     const one = watch(30_000)
     signal.sawEnd(10)
     newest = 11
@@ -61,7 +61,7 @@ suite('the signal of new events', () => {
     assert.equal(one.state.woken, true)
   })
 
-  test('what one reader sees wakes those that stand behind it', async () => {
+  test('a reader that sees new events wakes those that are behind it', async () => {
     const behind = watch(30_000)
     signal.sawEnd(10)
     newest = 12
@@ -86,7 +86,7 @@ suite('the signal of new events', () => {
     assert.equal(polls, 5)
   })
 
-  test('a store that does not answer wakes nobody and breaks nothing', async () => {
+  test('a failing store wakes nobody, and waits still time out', async () => {
     signal = new ChangeSignal(async () => {
       throw new Error('gone')
     })

@@ -1,11 +1,11 @@
 import { type Incidents, silentIncidents } from '../platform/incidents.ts'
 
+const pollEveryMs = 1000
+
 /**
  * Wakes readers that wait at the end of the feed. One timer and one query to the store serve all of them, and only
  * while a reader waits. Events of this process wake them at once, events of another process within `pollEveryMs`.
  */
-const pollEveryMs = 1000
-
 export class ChangeSignal {
   #waiting = new Set<() => void>()
   #newest: () => Promise<number>
@@ -22,7 +22,7 @@ export class ChangeSignal {
 
   /**
    * `woken` resolves at the next event, after the timeout, or when `aborted` fires, whichever is first. A caller that
-   * does not wait after all calls `stop`, which releases the timer.
+   * does not wait after all must call `stop`, which releases the timer.
    */
   wait(timeoutMs: number, aborted: AbortSignal): { readonly woken: Promise<void>; stop(): void } {
     if (this.#closed || timeoutMs <= 0 || aborted.aborted) return { woken: Promise.resolve(), stop: () => {} }
@@ -55,8 +55,8 @@ export class ChangeSignal {
   }
 
   /**
-   * Records that a reader has reached the end of the feed at this position. The poll compares with it from now on.
-   * Readers that began to wait at an earlier end are woken to look again.
+   * Records that a reader has reached the end of the feed at this position. The poll compares later positions with it.
+   * Wakes readers that began to wait at an earlier end.
    */
   sawEnd(position: number): void {
     if (this.#waiting.size === 0 || position <= this.#lastNewest) return

@@ -1,4 +1,4 @@
-import { plainEventTypes } from './change-log.ts'
+import { defaultEventTypes } from './change-log.ts'
 
 /** A feed cursor is bound to these values: the application and every filter. */
 export interface FeedFilter {
@@ -11,12 +11,12 @@ export interface FeedFilter {
 }
 
 /**
- * The values in a fixed order. Lists count as they were written, so that old cursors stay valid. For readers of the
- * later event types they are sorted: their cursors also come from an export, which does not know the order in which a
- * reader will write them.
+ * Returns the values in a fixed order. Lists keep the order of the request, so that old cursors stay valid. With
+ * `document.updated` or `document.erased`, lists are sorted, because the cursor may come from an export, where the
+ * order is unknown.
  */
 export function feedBinding({ applicationId, types, datasets, platforms, ...times }: FeedFilter): unknown {
-  const isPlain = types === null || types.every((type) => (plainEventTypes as readonly string[]).includes(type))
+  const isPlain = types === null || types.every((type) => (defaultEventTypes as readonly string[]).includes(type))
   const listed = (values: readonly string[] | null) => (isPlain || values === null ? values : [...values].sort())
   const { ingestedFrom, ingestedTo } = times
   return ['changes', applicationId, listed(types), listed(datasets), listed(platforms), ingestedFrom, ingestedTo]

@@ -3,7 +3,7 @@ import type { ChangeSignal } from './change-signal.ts'
 
 /** An application that has not read for this long no longer counts as a reader. */
 const readsWithinMs = 5 * 60_000
-/** The number of applications that are counted separately. Any more are not counted. */
+/** The maximum number of applications that are counted, which limits memory. */
 const readersMax = 10_000
 
 /** Measures how many applications follow the feed, and how far they are behind it. */
@@ -14,7 +14,7 @@ export class FeedMeasures {
   constructor(measures: Measures, signal: ChangeSignal) {
     this.#behind = measures.histogram({
       name: 'tidemark_feed_behind_events',
-      help: 'The number of events in the feed after each page that was read.',
+      help: 'The number of events that remain in the feed after each page that was read.',
       buckets: [0, 100, 1000, 10_000, 100_000, 1_000_000],
     })
     const gauge = (name: string, help: string, read: () => number): void => measures.gauge({ name, help }, read)

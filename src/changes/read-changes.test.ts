@@ -1,9 +1,15 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { Cursors, type SigningKey } from '../platform/cursors.ts'
-import { type ChangeLog, type ChangePage, type ChangeQuery, plainEventTypes, type ToldEvent } from './change-log.ts'
+import {
+  type ChangeLog,
+  type ChangePage,
+  type ChangeQuery,
+  defaultEventTypes,
+  type VisibleEvent,
+} from './change-log.ts'
 import { ChangeSignal } from './change-signal.ts'
-import { type ChangesRequest, KnownFeed, placeOfCursor, readChanges } from './read-changes.ts'
+import { type ChangesRequest, feedPositionOf, KnownFeed, readChanges } from './read-changes.ts'
 
 const keys: SigningKey[] = []
 const cursors = await Cursors.load({
@@ -25,9 +31,9 @@ class Log implements ChangeLog {
     this.reads.push(after)
     const from = after ?? this.removedThrough
     const last = Math.min(this.newest, from + scanMax)
-    const events: ToldEvent[] = []
+    const events: VisibleEvent[] = []
     for (let sequence = from + 1; sequence <= last && events.length < limit; sequence++) {
-      if (sequence % this.matching === 0) events.push({ sequence } as ToldEvent)
+      if (sequence % this.matching === 0) events.push({ sequence } as VisibleEvent)
     }
     const position = events.length === limit ? events.at(-1)!.sequence : Math.max(from, last)
     const { newest, removedThrough } = this
@@ -37,7 +43,7 @@ class Log implements ChangeLog {
       atEnd: position >= newest,
       removedThrough,
       passed: null,
-      isOther: false,
+      wasRolledBack: false,
     }
   }
 
@@ -55,7 +61,7 @@ class Log implements ChangeLog {
 }
 
 async function positionOfCursor(cursor: string | null, binding: unknown, log: Log, signer: Cursors) {
-  return (await placeOfCursor(cursor, binding, new KnownFeed(log), signer))?.position ?? null
+  return (await feedPositionOf(cursor, binding, new KnownFeed(log), signer))?.position ?? null
 }
 
 const request = (fields: Partial<ChangesRequest> = {}): ChangesRequest => ({
@@ -64,7 +70,7 @@ const request = (fields: Partial<ChangesRequest> = {}): ChangesRequest => ({
   limit: 100,
   waitMs: 0,
   aborted: new AbortController().signal,
-  filter: () => ({ scope: { entries: [] }, eventTypes: plainEventTypes, ingestedFrom: null, ingestedTo: null }),
+  filter: () => ({ scope: { entries: [] }, eventTypes: defaultEventTypes, ingestedFrom: null, ingestedTo: null }),
   hold: (woken) => woken,
   ...fields,
 })
@@ -72,7 +78,7 @@ const request = (fields: Partial<ChangesRequest> = {}): ChangesRequest => ({
 const sequencesOf = ({ events }: Pick<ChangePage, 'events'>) => events.map(({ sequence }) => sequence)
 
 suite('a page of changes', () => {
-  test('goes on over events that do not match, and remembers how far', async () => {
+  test('skips events that do not match, and its cursor is after them', async () => {
     const log = new Log()
     log.newest = 100_000
     log.matching = 30_000
@@ -84,7 +90,7 @@ suite('a page of changes', () => {
     assert.equal(await positionOfCursor(last.nextCursor, 'b', log, cursors), 100_000)
   })
 
-  test('an event between the look and the wait is not missed', async () => {
+  test('an event between the read and the wait is not missed', async () => {
     const log = new Log()
     const signal = new ChangeSignal(async () => log.newest)
     const read = log.read.bind(log)
@@ -106,7 +112,7 @@ suite('a page of changes', () => {
     assert.equal(waits, 1)
   })
 
-  test('retention that comes between cursor and read is 410, never a hole', async () => {
+  test('removal of events between cursor and read gives 410, never a gap', async () => {
     const log = new Log()
     log.newest = 50
     const cursor = cursors.sign('b', 10)
@@ -120,7 +126,7 @@ suite('a page of changes', () => {
     assert.equal(await positionOfCursor(cursors.sign('b', 20), 'b', log, cursors), 20)
   })
 
-  test('a cursor is good for 30 days', async () => {
+  test('a cursor is valid for 30 days', async () => {
     const log = new Log()
     const dayMs = 86_400_000
     assert.equal(await positionOfCursor(cursors.sign('b', 0, Date.now() - 30 * dayMs + 60_000), 'b', log, cursors), 0)

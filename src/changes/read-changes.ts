@@ -5,13 +5,13 @@ import {
   type ChangeLog,
   type ChangeQuery,
   type Expiry,
-  type FeedPlace,
+  type FeedPosition,
   type FeedState,
-  type PackedPlace,
+  type PackedFeedPosition,
   type PassedEvent,
-  packedPlace,
-  type ToldEvent,
-  unpackedPlace,
+  packPosition,
+  unpackPosition,
+  type VisibleEvent,
 } from './change-log.ts'
 import type { ChangeSignal } from './change-signal.ts'
 
@@ -19,7 +19,7 @@ import type { ChangeSignal } from './change-signal.ts'
 export const retentionDays = 30
 export const retentionMs = retentionDays * dayMs
 
-/** The number of events that one call to the store looks at, and how long one request continues to look for matches. */
+/** The number of events that one call to the store scans, and how long one request goes on scanning for matches. */
 const scanMax = 20_000
 const scanForMs = 1000
 
@@ -35,7 +35,7 @@ export interface ChangesRequest {
   readonly aborted: AbortSignal
   /** Called again after a wait, because the entitlements may have changed meanwhile. */
   readonly filter: () => Omit<ChangeQuery, 'after' | 'passed' | 'limit' | 'scanMax'>
-  /** Holds the answer while there is no event to return. */
+  /** Holds the response while there is no event to return. */
   readonly hold: (woken: Promise<void>) => Promise<void>
 }
 
@@ -48,7 +48,7 @@ export async function readChanges(
   log: Pick<ChangeLog, 'read'>,
   signal: ChangeSignal,
   cursors: Cursors,
-): Promise<{ events: ToldEvent[]; nextCursor: string; position: number; atEnd: boolean }> {
+): Promise<{ events: VisibleEvent[]; nextCursor: string; position: number; atEnd: boolean }> {
   let { after, passed = null } = request
   const waitUntil = Date.now() + request.waitMs
   for (;;) {
@@ -62,7 +62,7 @@ export async function readChanges(
       const over = Date.now() >= waitUntil || request.aborted.aborted || signal.isClosed
       if (page.events.length > 0 || !page.atEnd || over) {
         const { events, position, atEnd } = page
-        return { events, nextCursor: cursors.sign(request.binding, packedPlace(page)), position, atEnd }
+        return { events, nextCursor: cursors.sign(request.binding, packPosition(page)), position, atEnd }
       }
       await request.hold(waiting.woken)
     } finally {
@@ -71,15 +71,15 @@ export async function readChanges(
   }
 }
 
-/** The feed position of a cursor; null without a cursor. Throws if the cursor cannot be used. */
-export async function placeOfCursor(
+/** Returns the feed position of a cursor; null without a cursor. Throws if the cursor cannot be used. */
+export async function feedPositionOf(
   cursor: string | null,
   binding: unknown,
   feed: KnownFeed,
   cursors: Cursors,
-): Promise<FeedPlace | null> {
+): Promise<FeedPosition | null> {
   if (cursor === null) return null
-  const opened = await cursors.open<PackedPlace>(cursor, binding)
+  const opened = await cursors.open<PackedFeedPosition>(cursor, binding)
   if (!opened.ok) {
     const message =
       opened.reason === 'other'
@@ -87,26 +87,27 @@ export async function placeOfCursor(
         : 'this cursor was not issued by this service: send next_cursor exactly as returned'
     throw new TidemarkError('invalid_cursor', message, { details: [{ path: 'cursor', message: 'is not valid here' }] })
   }
-  const place = unpackedPlace(opened.position)
-  if (Date.now() - opened.issuedAt > retentionMs || place.position < (await feed.removedThrough())) throw expired()
-  return place
+  const reached = unpackPosition(opened.position)
+  if (Date.now() - opened.issuedAt > retentionMs || reached.position < (await feed.removedThrough())) throw expired()
+  return reached
 }
 
 /**
- * Retention removes events only every few minutes, and each read checks again, so a state of this age is good enough.
+ * How long the state of the feed is cached. Retention removes events only every few minutes, and each read checks
+ * again.
  */
 const knownForMs = 1000
 
 /**
- * The expiry at this moment: older events can no longer be read, even if they are not removed yet. `known` is an
- * earlier result, which saves the store work.
+ * Returns the expiry at this moment: older events can no longer be read, even if they are not removed yet. `known` is
+ * an earlier result, which saves the store a scan.
  */
 export function expiryNow(known?: { readonly before: number; readonly through: number }): Expiry {
   const before = Date.now() - retentionMs
   return { before, knownThrough: known !== undefined && known.before <= before ? known.through : 0 }
 }
 
-/** The state of the feed and of its retention, cached so that not every page asks the store. */
+/** Caches the state of the feed and of its retention, so that not every page reads it from the store. */
 export class KnownFeed {
   #log: Pick<ChangeLog, 'state'>
   #state: Promise<FeedState> = Promise.resolve({ newest: 0, removedThrough: 0, last: null })
@@ -136,7 +137,7 @@ export class KnownFeed {
         this.#expired = { before: expiry.before, through: state.removedThrough }
         return state
       })
-      // A failure is returned to the calls that share this request. The next call asks again.
+      // The calls that share this request get the failure. The next call tries again.
       this.#state.catch(() => {
         this.#requestedAt = Number.NEGATIVE_INFINITY
       })
@@ -148,15 +149,15 @@ export class KnownFeed {
 export const expired = (): TidemarkError =>
   new TidemarkError(
     'cursor_expired',
-    `events are kept for ${retentionDays} days, and some after this cursor are gone: export everything again with GET /v1/export, then follow the feed from its changes_cursor`,
+    `events are kept for ${retentionDays} days, and some after this cursor have been removed: export everything again with GET /v1/export, then follow the feed from its changes_cursor`,
     { details: [{ path: 'cursor', message: 'is too old: start over with GET /v1/export' }] },
   )
 
-/** The store was restored to an earlier time, so it has other events at the positions that the reader has passed. */
-export const ofLostTime = (): TidemarkError =>
+/** For a store that was rolled back: it no longer has the events that the reader has passed. */
+export const rolledBackError = (): TidemarkError =>
   new TidemarkError(
     'cursor_expired',
-    'the service was put back to an earlier time, and events before this cursor no longer exist: export everything again with GET /v1/export, then follow the feed from its changes_cursor',
+    'the service was rolled back to an earlier state, and events before this cursor no longer exist: export everything again with GET /v1/export, then follow the feed from its changes_cursor',
     { details: [{ path: 'cursor', message: 'belongs to events that were lost: start over with GET /v1/export' }] },
   )
 
@@ -167,7 +168,7 @@ async function readPage(
   lastPassed: PassedEvent | null,
 ) {
   const until = Date.now() + scanForMs
-  const events: ToldEvent[] = []
+  const events: VisibleEvent[] = []
   let limit = request.limit
   let after = start
   let passed = lastPassed
@@ -175,7 +176,7 @@ async function readPage(
     const page = await log.read({ ...request.filter(), after, passed, limit, scanMax })
     // Retention may have removed events since the cursor was checked.
     if (after !== null && after < page.removedThrough) throw expired()
-    if (page.isOther) throw ofLostTime()
+    if (page.wasRolledBack) throw rolledBackError()
     events.push(...page.events)
     limit -= page.events.length
     after = page.position

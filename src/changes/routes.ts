@@ -9,11 +9,18 @@ import { invalidField } from '../platform/errors.ts'
 import { isWrongInterval, parseOptionalBound } from '../platform/time.ts'
 import { type Tracer, untraced } from '../platform/tracing.ts'
 import { choice, named, pageSize, strict } from '../platform/validation.ts'
-import { type ChangeLog, eventTypes, type FeedState, isEventType, packedPlace, plainEventTypes } from './change-log.ts'
+import {
+  type ChangeLog,
+  defaultEventTypes,
+  eventTypes,
+  type FeedState,
+  isEventType,
+  packPosition,
+} from './change-log.ts'
 import type { ChangeSignal } from './change-signal.ts'
 import { feedBinding } from './feed-binding.ts'
 import type { FeedMeasures } from './feed-measures.ts'
-import { KnownFeed, placeOfCursor, readChanges, retentionDays } from './read-changes.ts'
+import { feedPositionOf, KnownFeed, readChanges, retentionDays } from './read-changes.ts'
 
 const waitSecondsMax = 30
 const starts = ['earliest', 'latest'] as const
@@ -63,7 +70,7 @@ const Query = Type.Object(
     ),
     start: Type.Optional(
       choice(starts, {
-        // The schema has no default, because it would be filled in beside a cursor.
+        // The schema has no default, because it would be filled in even if there is a cursor.
         description:
           'Addition: where a first read starts. `earliest` (the default): at the earliest event that is kept. `latest`: after the latest event; ' +
           'this returns an empty page at once, with a cursor. Not allowed with `cursor`.',
@@ -71,7 +78,7 @@ const Query = Type.Object(
     ),
     limit: pageSize(200, 100),
     event_type: listParameter(
-      `Event types. Default: ${plainEventTypes.map((type) => `\`${type}\``).join(', ')}. ` +
+      `Event types. Default: ${defaultEventTypes.map((type) => `\`${type}\``).join(', ')}. ` +
         'Addition: the other two are sent only if requested, and are recorded since this version was installed.',
       eventTypes,
     ),
@@ -121,8 +128,8 @@ export function changesRoutes(
         description:
           'Document events in the order in which they became visible; none is ever skipped. Process a page, then save its `next_cursor`, then request the next page with it. ' +
           'An empty page means that you are up to date; its cursor stays valid. A cursor is bound to the application and to all parameters except `start`, `limit` and `wait`, and can be replayed. ' +
-          'You get events of documents that were within the entitlements when the event was written. A document that enters or leaves them makes a `document.updated`. ' +
-          `Events are kept for ${retentionDays} days: an older cursor is 410 \`cursor_expired\`, and so is one after events that were lost because the service was put back to an earlier time. Then start over with \`GET /v1/export\`.`,
+          'You get events of documents that were within the entitlements when the event was written. A document that enters or leaves them gives a `document.updated`. ' +
+          `Events are kept for ${retentionDays} days: an older cursor is 410 \`cursor_expired\`, and so is one after events that were lost because the service was rolled back to an earlier state. Then start over with \`GET /v1/export\`.`,
         querystring: Query,
         response: { 200: named('ChangePage', Type.Object({ items: Type.Array(Event), next_cursor: Type.String() })) },
       },
@@ -137,9 +144,9 @@ export function changesRoutes(
         dataset_id: datasets,
         source_platform: platforms,
       } = splitLists(request.query, ['event_type', 'dataset_id', 'source_platform'], 'invalid_changes_query')
-      const requestedTypes = types === null ? plainEventTypes : types.filter(isEventType)
+      const requestedTypes = types === null ? defaultEventTypes : types.filter(isEventType)
       if (types !== null && requestedTypes.length < types.length) {
-        throw invalid('event_type', `must be among ${eventTypes.join(', ')}`)
+        throw invalid('event_type', `must be one of ${eventTypes.join(', ')}`)
       }
       const { ingested_from, ingested_to } = request.query
       if (isWrongInterval(ingested_from, ingested_to)) {
@@ -148,7 +155,7 @@ export function changesRoutes(
       const [ingestedFrom, ingestedTo] = [parseOptionalBound(ingested_from), parseOptionalBound(ingested_to)]
       const { applicationId } = consumer
       const binding = feedBinding({ applicationId, types, datasets, platforms, ingestedFrom, ingestedTo })
-      const place = await placeOfCursor(cursor, binding, feed, cursors)
+      const reached = await feedPositionOf(cursor, binding, feed, cursors)
       const scopeNow = () =>
         scopeOf(
           consumerOf(request),
@@ -159,26 +166,26 @@ export function changesRoutes(
       await takeQuota(request, reply, usage)
       const latest = ({ newest, last }: FeedState) => ({
         events: [],
-        nextCursor: cursors.sign(binding, packedPlace({ position: newest, passed: last })),
+        nextCursor: cursors.sign(binding, packPosition({ position: newest, passed: last })),
         position: newest,
         atEnd: true,
       })
-      const earliest = place === null ? { earliest: await feed.removedThrough() } : {}
+      const earliest = reached === null ? { earliest: await feed.removedThrough() } : {}
       const page =
         start === 'latest'
           ? latest(await log.state())
           : await readChanges(
               {
                 binding,
-                after: place?.position ?? null,
-                passed: place?.passed ?? null,
+                after: reached?.position ?? null,
+                passed: reached?.passed ?? null,
                 limit,
                 waitMs: wait * 1000,
                 aborted: abortSignalOf(reply),
                 filter: () => ({ scope, eventTypes: requestedTypes, ingestedFrom, ingestedTo, ...earliest }),
                 hold: async (woken) => {
                   request.releasePermit()
-                  await tracer.part('changes wait', () => request.exchange.holdUntil(woken))
+                  await tracer.childSpan('changes wait', () => request.exchange.holdUntil(woken))
                   await request.recheckCredential()
                   scope = scopeNow()
                 },

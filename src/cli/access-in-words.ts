@@ -2,14 +2,15 @@ import type { Key } from '../operator/operator-store.ts'
 import type { RestoredAccess } from '../operator/restore-backup.ts'
 import { formatTime } from '../platform/time.ts'
 
-/** Names shown of each kind. The lists of keys and tokens have the others. */
+/** The maximum number of names shown of each kind. */
 const namesMax = 50
 
 /**
- * Tells an operator who can use the restored instance. `recorded` is the number of entries in its record of removals.
+ * Describes to an operator who can use the restored instance. `recorded` is the number of entries in its record of
+ * removals.
  */
 export function accessInWords(access: RestoredAccess, madeAt: string, recorded: number): string[] {
-  const repeats = `when the server starts, it repeats them by its record (${recorded} entries)`
+  const repeats = `when the server starts, it applies its record of removals again (${recorded} entries)`
   if ('unknown' in access) {
     return [
       recorded > 0
@@ -26,7 +27,7 @@ export function accessInWords(access: RestoredAccess, madeAt: string, recorded: 
     ],
     [
       'keys that keep the expiry they were given after the backup',
-      carried.keptEnding.map((key) => `${ofKey(key)}, expires ${formatTime(key.expiresAt!)}`),
+      carried.keptEarlierExpiry.map((key) => `${ofKey(key)}, expires ${formatTime(key.expiresAt!)}`),
     ],
     ['valid keys that the replaced instance did not have', carried.revivedKeys.map(ofKey)],
     [

@@ -12,7 +12,7 @@ export function adminToken(program: Command, context: Context): void {
       withWorkbench(context, async ({ operator }) => {
         const { dataDir } = context.config()
         await finishRestore(dataDir)
-        // This comes first, so that the audit log knows every token that is made.
+        // Recorded first, so that the audit log has every token that is made.
         await operator.commit(commandLineActor, [{ kind: 'admin_token.replace' }])
         context.say(await replaceAdminToken(dataDir))
       }),

@@ -5,7 +5,7 @@ import { applicationAnswer } from '../operator/answers.ts'
 import { checkInput } from './check-input.ts'
 import type { Context } from './context.ts'
 import { deleteOrAdvise } from './delete-or-advise.ts'
-import { doubtsAbout, findApplication } from './find-owner.ts'
+import { findApplication, warningsAbout } from './find-owner.ts'
 import { alignedTable, commandLineActor, withInstance, withWorkbench } from './with-workbench.ts'
 
 export function app(program: Command, context: Context): void {
@@ -48,8 +48,8 @@ export function app(program: Command, context: Context): void {
         const policy: Policy = types || scheduling ? { analysis_enabled: true, analysis } : {}
         checkInput('ApplicationInput', { name, policy, entitlements })
         const others = await operator.read.applications()
-        for (const doubt of await doubtsAbout(operator.read, { name, datasets: options.dataset, others })) {
-          context.warn(doubt)
+        for (const warning of await warningsAbout(operator.read, { name, datasets: options.dataset, others })) {
+          context.warn(warning)
         }
         if (entitlements.length === 0)
           context.warn('note: it cannot read anything yet; use --dataset or tidemark apply')

@@ -49,7 +49,7 @@ function show(context: Context, { lines }: Plan): void {
 async function isNoStoreYet(config: Config): Promise<boolean> {
   const backend = backendOf(config)
   if (!backend.isThere()) return true
-  const { schema, newestSchema } = await backend.upkeep()
+  const { schema, newestSchema } = await backend.maintenance()
   const { newest } = await schema()
   if (newest > 0 && newest < newestSchema) {
     throw new TidemarkError('conflict', 'the store was made by an older version: run tidemark migrate first')

@@ -32,7 +32,7 @@ interface Options {
 export function backup(program: Command, context: Context): void {
   const command = program
     .command('backup')
-    .description('Back up the store and the artifacts to a new folder, also beside a running server.')
+    .description('Back up the store and the artifacts to a new folder. The server may be running.')
     .argument('[into]', 'where to create the folder, or s3://bucket/prefix', '.')
     .option('--every <time>', 'keep running, and back up at this interval: 30m, 12h, 1d, 1w (at least 1m)', everyMs)
     .option('--keep <number>', 'after each backup, delete all but this many of the newest', keptNumber)
@@ -43,7 +43,7 @@ export function backup(program: Command, context: Context): void {
         if (keep !== undefined) await prune(context, place, keep)
       }
       if (every === undefined) await once()
-      else await goOn(context, place, every, once)
+      else await repeatBackups(context, place, every, once)
     })
   command
     .command('verify')
@@ -57,7 +57,7 @@ export function backup(program: Command, context: Context): void {
     .action(({ failed = false }: { failed?: boolean }) => record(context, failed ? 'failed' : 'made'))
 }
 
-/** Notes a failure too: the server reports it in its metrics. */
+/** Makes a backup, and records success or failure for the metrics of the server. */
 async function backUpAndNote(context: Context, place: BackupPlace): Promise<void> {
   const { dataDir } = context.config()
   const note = (written: BackupNote) =>
@@ -68,7 +68,7 @@ async function backUpAndNote(context: Context, place: BackupPlace): Promise<void
   try {
     madeAt = await backUp(context, place)
   } catch (error) {
-    // A folder without a store has no backups either.
+    // A failure is recorded only if the folder has a store.
     if (existsSync(join(dataDir, storeFile))) {
       const before = await readBackupNote(dataDir).catch(() => null)
       await note({ madeAt: before?.madeAt ?? null, failedAt: Date.now() })
@@ -107,17 +107,22 @@ async function prune(context: Context, place: BackupPlace, keep: number): Promis
   for (const name of await pruneBackups(place, keep, Date.now())) context.say(`deleted the older backup ${name}`)
 }
 
-/** Runs until a signal comes. */
-async function goOn(context: Context, place: BackupPlace, everyMs: number, once: () => Promise<void>): Promise<void> {
-  // A wrong setting stays wrong, so this fails at once.
+/** Makes backups until a signal comes. */
+async function repeatBackups(
+  context: Context,
+  place: BackupPlace,
+  everyMs: number,
+  once: () => Promise<void>,
+): Promise<void> {
+  // Fails at once on a wrong setting, because trying again would not help.
   await ownBackup(context.config(), 'backup')
-  const ending = new AbortController()
-  untilSignal().then(() => ending.abort())
+  const stop = new AbortController()
+  untilSignal().then(() => stop.abort())
   await keepBackingUp({
-    ...{ place, everyMs, once, now: Date.now },
-    rest: (ms) => sleep(ms, undefined, { signal: ending.signal }).catch(() => {}),
-    isEnding: () => ending.signal.aborted,
-    awaits: (dueAt) => context.say(`next backup at ${formatTime(dueAt)}`),
+    ...{ place, everyMs, backUp: once, now: Date.now },
+    sleep: (ms) => sleep(ms, undefined, { signal: stop.signal }).catch(() => {}),
+    isEnding: () => stop.signal.aborted,
+    scheduled: (dueAt) => context.say(`next backup at ${formatTime(dueAt)}`),
     failed: (error, ms) => context.warn(`tidemark: ${inWords(error).message}; trying again in ${ms / 1000} s`),
   })
 }
@@ -127,7 +132,7 @@ async function verify(context: Context, from: string): Promise<void> {
   const bar = new Progress()
   const report = reportOn(bar)
   const { manifest, withoutFile } = await inScratch(async (scratch) => {
-    const { backup, newestSchema } = await embeddedBackend(scratch).upkeep()
+    const { backup, newestSchema } = await embeddedBackend(scratch).maintenance()
     const artifacts = artifactFilesOf({ artifactsUrl: null, dataDir: scratch })
     const parts = { ...backup, newestSchema, scratch, artifacts }
     return place.open(name, (folder) => verifyBackup(folder, parts, report), report)
@@ -148,7 +153,7 @@ async function record(context: Context, outcome: 'made' | 'failed'): Promise<voi
   context.say(outcome === 'made' ? 'recorded: a backup was made' : 'recorded: a backup failed')
 }
 
-/** Each backup is a whole copy, so seconds are not offered. */
+/** Seconds are not offered, because each backup is a full copy. */
 const units: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 }
 
 function everyMs(text: string): number {

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { checkInput } from './check-input.ts'
 import type { Context } from './context.ts'
 import { deleteOrAdvise } from './delete-or-advise.ts'
-import { doubtsAbout, findCollector } from './find-owner.ts'
+import { findCollector, warningsAbout } from './find-owner.ts'
 import { alignedTable, commandLineActor, withInstance, withWorkbench } from './with-workbench.ts'
 
 export function collector(program: Command, context: Context): void {
@@ -29,8 +29,8 @@ export function collector(program: Command, context: Context): void {
       withWorkbench(context, async ({ operator }) => {
         checkInput('CollectorInput', options.dataset === undefined ? { name } : { name, datasets: options.dataset })
         const others = await operator.read.collectors()
-        for (const doubt of await doubtsAbout(operator.read, { name, datasets: options.dataset ?? [], others })) {
-          context.warn(doubt)
+        for (const warning of await warningsAbout(operator.read, { name, datasets: options.dataset ?? [], others })) {
+          context.warn(warning)
         }
         const made = await operator.createCollector(commandLineActor, { name, datasets: options.dataset ?? null })
         context.say(`collector ${made.collectorId}\nkey ${made.keyId}, shown only once: ${made.secret}`)

@@ -36,8 +36,8 @@ const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
 }
 
 /**
- * Loads the command that is named first, or all for `--help` and for the list after an unknown name. The version needs
- * none.
+ * Loads the command that the first argument names. Loads all commands for `--help` and for the list after an unknown
+ * name, and none for the version.
  */
 function loadCommands([first]: readonly string[]): Promise<AddCommand[]> {
   if (first === '-V' || first === '--version') return Promise.resolve([])
@@ -45,7 +45,7 @@ function loadCommands([first]: readonly string[]): Promise<AddCommand[]> {
   return Promise.all(isNamed ? [commands[first]!()] : Object.values(commands).map((load) => load()))
 }
 
-/** Commander repeats a wrong argument in full. */
+/** Shortens the arguments in an error, because Commander repeats a wrong argument in full. */
 const withShortened = (argv: readonly string[], text: string): string =>
   argv.reduce((rest, argument) => rest.replaceAll(argument, () => shortened(argument)), text)
 

@@ -10,16 +10,16 @@ const terminal = (typed: string | null) => {
   return { input, output }
 }
 
-test('only a yes is a yes; the end of input is a no', async () => {
+test('only yes confirms; the end of the input means no', async () => {
   for (const yes of ['y', 'Y', 'yes', ' Yes ']) assert.equal(await confirm('erase', false, terminal(`${yes}\n`)), true)
   for (const no of ['', 'n', 'no', 'yesterday']) assert.equal(await confirm('erase', false, terminal(`${no}\n`)), false)
   assert.equal(await confirm('erase', false, terminal(null)), false)
 })
 
 test('the question says what will be done', async () => {
-  const asked = terminal('n\n')
-  await confirm('erase 3 documents', false, asked)
-  assert.match(String(asked.output.read()), /^Erase 3 documents\? This cannot be undone\. \[y\/N\] /)
+  const answered = terminal('n\n')
+  await confirm('erase 3 documents', false, answered)
+  assert.match(String(answered.output.read()), /^Erase 3 documents\? This cannot be undone\. \[y\/N\] /)
 })
 
 test('without a terminal, --yes is required', async () => {
@@ -31,7 +31,7 @@ test('without a terminal, --yes is required', async () => {
 })
 
 test('the question shows invisible characters', async () => {
-  const asked = terminal('n\n')
-  await confirm('erase "a\u202eb\u009b2K"', false, asked)
-  assert.match(String(asked.output.read()), /^Erase "a\\u202eb\\u009b2K"\? This cannot be undone\./)
+  const answered = terminal('n\n')
+  await confirm('erase "a\u202eb\u009b2K"', false, answered)
+  assert.match(String(answered.output.read()), /^Erase "a\\u202eb\\u009b2K"\? This cannot be undone\./)
 })

@@ -14,7 +14,7 @@ const ownTerminal: Terminal = { input: process.stdin, output: process.stderr }
 export async function confirm(what: string, yes: boolean, { input, output } = ownTerminal): Promise<boolean> {
   if (yes) return true
   if (input.isTTY !== true) {
-    throw new TidemarkError('invalid_request', `without a terminal to ask on, add --yes to ${what}`)
+    throw new TidemarkError('invalid_request', `there is no terminal to ask on: add --yes to ${what}`)
   }
   const lines = createInterface({ input, output })
   try {

@@ -23,7 +23,7 @@ export function copy(program: Command, context: Context): void {
     )
     .option('--from <folder>', 'the data folder [TIDEMARK_DATA_DIR]')
     .option('--to <address>', 'the database, postgres://… [TIDEMARK_DATABASE_URL]')
-    .option('--verify', 'only compare the two, row by row')
+    .option('--verify', 'only compare the two stores, row by row')
     .action(async (options: Options) => {
       const { config, openSource, openTarget } = await copyOf(context, options)
       await finishRestore(config.dataDir)
@@ -61,28 +61,28 @@ async function copyOf(context: Context, options: Options) {
     ...(options.to === undefined ? {} : { TIDEMARK_DATABASE_URL: options.to }),
   })
   const from = embeddedBackend(config.dataDir)
-  const { copyTarget: openTarget } = await backendOf(config).upkeep()
+  const { copyTarget: openTarget } = await backendOf(config).maintenance()
   if (openTarget === null) {
     throw new ConfigError(['no target: use --to postgres://user:password@host:5432/database'])
   }
   if (!from.isThere()) {
     throw new ConfigError([`there is no store in ${config.dataDir}: --from must be the data folder of an instance`])
   }
-  const { copySource: openSource } = await from.upkeep()
+  const { copySource: openSource } = await from.maintenance()
   return { config, openSource, openTarget }
 }
 
 const rowsIn = ({ rows }: CopyResult): number => Object.values(rows).reduce((sum, count) => sum + count, 0)
 
 function conclude(context: Context, kind: PassKind, result: CopyResult, { dataDir, artifactsUrl }: Config): void {
-  const { rows, brought, differences } = result
+  const { rows, copiedRows, differences } = result
   const content = `${rows.document} documents and ${rows.event} events, ${rowsIn(result)} rows in all`
   if (differences.length > 0) {
     for (const difference of differences) context.warn(`different: ${difference}`)
     context.warn(
       kind === 'final'
         ? 'the copy is not complete: something else writes to the database; stop it, then run this again'
-        : 'the two are different',
+        : 'the two stores are different',
     )
     context.fail()
     return
@@ -92,7 +92,7 @@ function conclude(context: Context, kind: PassKind, result: CopyResult, { dataDi
     return
   }
   if (kind === 'bulk') {
-    context.say(`copied ${brought} rows of ${content}`)
+    context.say(`copied ${copiedRows} rows of ${content}`)
     context.say('not complete yet, because the store is in use: stop the server, then run the same command again')
     return
   }
@@ -102,7 +102,7 @@ function conclude(context: Context, kind: PassKind, result: CopyResult, { dataDi
   if (artifactsUrl === null) {
     const folder = pathToFileURL(join(dataDir, artifactFolder)).href
     context.say(
-      `its ${artifactFolder}/ has the results of analysis: other processes need TIDEMARK_ARTIFACTS_URL=${folder}`,
+      `its folder ${artifactFolder}/ holds the analysis results: other processes need TIDEMARK_ARTIFACTS_URL=${folder}`,
     )
   }
 }

@@ -5,7 +5,7 @@ import type { Context } from './context.ts'
 import { counted } from './counted.ts'
 import { withInstance } from './with-workbench.ts'
 
-/** Cursors expire sooner than this, so a key is useless this long after it signed the last one. */
+/** Cursors expire sooner than this, so a replaced key is not needed for longer. */
 const keptDays = 31
 
 export function cursorKey(program: Command, context: Context): void {

@@ -1,6 +1,6 @@
 import { TidemarkError } from '../platform/errors.ts'
 
-/** An object in use is only deleted with --force; the error names that option. */
+/** Deletes an object. If it is in use, the error names the option --force. */
 export async function deleteOrAdvise(remove: () => Promise<void>): Promise<void> {
   try {
     await remove()

@@ -20,18 +20,18 @@ import { withWorkbench } from './with-workbench.ts'
 
 const marks = { ok: '  ok   ', warning: '  note ', failure: '  FAIL ' } as const
 
-/** Parts that only the store can report on. */
+/** Parts that can only be checked with an open store. */
 const inStore = {
   access: 'datasets, applications and keys',
-  history: 'whether the store went back in time',
+  history: 'the history of the store',
   clock: 'the clock',
   removals: 'the record of removals',
   index: 'the search index',
   vectors: 'chunks without a vector',
 } as const
 
-/** Values from the store that other steps need; null if it could not be read. */
-interface OfStore {
+/** Values from the store that other steps need; null if they could not be read. */
+interface StoreValues {
   readonly recorded: BackupNote | null
   readonly profiles: StoredProfiles | null
 }
@@ -42,7 +42,7 @@ export function doctor(program: Command, context: Context): void {
     .description('Check the installation and say what to do about problems.')
     .action(async () => {
       const { config, faults } = settingsOf(context)
-      // As at a start of the server: reports which model names are valid.
+      // Throws on an unknown model name, as at the start of the server.
       namedModels(config)
       if (faults.length === 0) context.say('  ok    settings: all valid')
       const correct = 'correct it: the server does not start with it; the other checks ran as if it were not set'
@@ -57,14 +57,14 @@ export function doctor(program: Command, context: Context): void {
     })
 }
 
-/** These do not locate anything, so everything else can be checked without them. */
-const saysNoPlace = /^TIDEMARK_(HOST|PORT|LOG_LEVEL|CORS_ORIGINS|\w+_MAX|\w+_MS|HYBRID_WEIGHTS) is /
+/** Faults in settings that do not say where a part of the instance is. The checks can run without these settings. */
+const locatesNothing = /^TIDEMARK_(HOST|PORT|LOG_LEVEL|CORS_ORIGINS|\w+_MAX|\w+_MS|HYBRID_WEIGHTS) is /
 
 function settingsOf(context: Context): { readonly config: Config; readonly faults: readonly string[] } {
   try {
     return { config: context.config(), faults: [] }
   } catch (error) {
-    if (!(error instanceof ConfigError) || !error.faults.every((fault) => saysNoPlace.test(fault))) throw error
+    if (!(error instanceof ConfigError) || !error.faults.every((fault) => locatesNothing.test(fault))) throw error
     const unset = Object.fromEntries(error.faults.map((fault) => [fault.split(' ', 1)[0], '']))
     return { config: context.config(unset), faults: error.faults }
   }
@@ -92,31 +92,31 @@ async function examineAll(context: Context, config: Config) {
   return examination.findings
 }
 
-async function examineStore(examination: Examination, context: Context, config: Config): Promise<OfStore> {
-  let found: OfStore = { recorded: null, profiles: null }
+async function examineStore(examination: Examination, context: Context, config: Config): Promise<StoreValues> {
+  let found: StoreValues = { recorded: null, profiles: null }
   const backend = backendOf(config)
   const seeToStore = backend.shared
     ? 'check that PostgreSQL runs, that this machine reaches it, and that the TIDEMARK_DATABASE_ settings are right; then run tidemark doctor again'
     : 'check that this user can read and write the files of the data folder, and that its disk works; then run tidemark doctor again'
   // A check must not create a missing folder.
   if (!isFolder(config.dataDir) && !backend.isThere()) return found
-  const upkeep = await backend.upkeep()
-  const schema = await upkeep.schema().catch((error: unknown) => {
+  const maintenance = await backend.maintenance()
+  const schema = await maintenance.schema().catch((error: unknown) => {
     examination.failed('the store', 'opened', error, seeToStore)
     return null
   })
-  await examination.step('how the store is kept', () => upkeep.examine())
+  await examination.step('how the store is kept', () => maintenance.examine())
   if (schema === null) {
     examination.leaveOut(...Object.values(inStore))
     return found
   }
   const { newest, breaking } = schema
   await examination.step('the version of the store', async () => {
-    const otherVersion = examineSchema(newest, breaking, upkeep.newestSchema)
+    const otherVersion = examineSchema(newest, breaking, maintenance.newestSchema)
     return otherVersion === null ? [] : [otherVersion]
   })
-  // Opening it would upgrade it.
-  if (newest < upkeep.newestSchema) return found
+  // Opening an older store would upgrade it.
+  if (newest < maintenance.newestSchema) return found
   let isOpen = false
   try {
     await withWorkbench(context, async ({ operator: { read }, store }) => {
@@ -155,7 +155,7 @@ const isFolder = (path: string): boolean => {
   try {
     return statSync(path).isDirectory()
   } catch {
-    // The step that opens it reports why.
+    // The step that opens the store reports the cause.
     return false
   }
 }

@@ -28,7 +28,7 @@ interface Target {
 }
 
 interface NamedTarget extends Target {
-  /** Follows after "3 documents". */
+  /** The words after "3 documents". */
   readonly inWords: string
 }
 
@@ -46,7 +46,7 @@ export function erase(program: Command, context: Context): void {
       .option('--purge-artifacts', 'also delete analysis runs that may contain one of the documents')
   const begin = (target: NamedTarget, options: EraseOptions) =>
     withInstance(context, async (bench) => {
-      if (await isMeant(context, bench, target, options)) await eraseNow(context, bench, target, options)
+      if (await confirmTarget(context, bench, target, options)) await eraseNow(context, bench, target, options)
     })
 
   by('documents', 'Erase documents, with all their versions.')
@@ -138,8 +138,8 @@ function lift(context: Context, [datasetId, platform, externalId, options]: Lift
 
 const erasuresOf = ({ store }: Workbench): Erasures => new Erasures({ store: store.erasures, hidden: async () => {} })
 
-/** Reports how many documents there are, and asks. Fails if there are none, because a name may be wrong. */
-async function isMeant(
+/** Reports how many documents there are, and asks for confirmation. Fails if there are none: a name may be wrong. */
+async function confirmTarget(
   context: Context,
   bench: Workbench,
   { selection, inWords, deletesDataset = false }: NamedTarget,
@@ -149,11 +149,11 @@ async function isMeant(
   if (documents === 0 && !deletesDataset) throw new TidemarkError('not_found', `found no documents ${inWords}`)
   const unknown = 'documentIds' in selection ? selection.documentIds.length - documents : 0
   if (unknown > 0) context.warn(`no document found for ${unknown} of the IDs`)
-  return isAgreed(context, `${counted(documents, 'document')} ${inWords}`, { dryRun, yes })
+  return confirmErasure(context, `${counted(documents, 'document')} ${inWords}`, { dryRun, yes })
 }
 
-/** Asks, unless it is a dry run. */
-async function isAgreed(
+/** Asks for confirmation, unless it is a dry run. */
+async function confirmErasure(
   context: Context,
   target: string,
   { dryRun = false, yes = false }: Pick<EraseOptions, 'dryRun' | 'yes'>,
@@ -167,7 +167,10 @@ async function isAgreed(
   return false
 }
 
-/** A person has an ID on each platform, and documents in any dataset. Lists them and asks once for all. */
+/**
+ * Erases the documents of a person, who may have an ID on each platform and documents in any dataset. Asks once for all
+ * of them.
+ */
 async function erasePerson(
   context: Context,
   bench: Workbench,
@@ -196,7 +199,7 @@ async function erasePerson(
   }
   if (all === 0) throw new TidemarkError('not_found', 'found no documents by these authors in any dataset')
   context.say(alignedTable(rows, ''))
-  if (!(await isAgreed(context, `${counted(all, 'document')} by these authors`, options))) return
+  if (!(await confirmErasure(context, `${counted(all, 'document')} by these authors`, options))) return
   for (const target of targets) await eraseNow(context, bench, target, options)
 }
 
@@ -211,7 +214,7 @@ async function eraseNow(
   await finish(context, bench, await erasuresOf(bench).begin(commandLineActor, requested))
 }
 
-/** Does the part that needs no server. */
+/** Hides and removes the documents in the store. The search index needs a server. */
 async function finish(context: Context, { store: { erasures } }: Workbench, { erasureId }: Erasure): Promise<void> {
   const bar = new Progress()
   let hidden = 0

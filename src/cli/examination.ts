@@ -5,11 +5,12 @@ import { inWords } from './in-words.ts'
 const again = 'fix this, then run tidemark doctor again'
 
 /**
- * Runs steps that each check one part. A failed step is reported with the name of its part, and the others still run.
+ * Runs steps that each check one part. If a step fails, that is reported with the name of its part, and the others
+ * still run.
  */
 export class Examination {
   readonly #findings: Finding[] = []
-  /** Causes of failed steps. Each is reported once, with the first part that failed. */
+  /** The causes of failed steps. Each is reported only with the first part that failed. */
   readonly #reported = new Set<string>()
   readonly #unchecked: string[] = []
 
@@ -29,8 +30,8 @@ export class Examination {
     }
     this.#reported.add(message)
     const isDamaged = isDamage(error) || isDamage((error as Error).cause)
-    const way = isDamaged ? 'tidemark restore FOLDER --force, with the newest backup' : advice
-    this.#findings.push(failure(`${part} cannot be ${done}: ${message}`, way))
+    const remedy = isDamaged ? 'tidemark restore FOLDER --force, with the newest backup' : advice
+    this.#findings.push(failure(`${part} cannot be ${done}: ${message}`, remedy))
   }
 
   /** Notes parts that cannot be checked for a reason that was already reported. */

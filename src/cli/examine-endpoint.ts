@@ -15,7 +15,7 @@ export async function examineEndpoint(settings: EndpointSettings, stored: Stored
   const embedder = endpointEmbedder(settings, stored, { attemptsMax: 1 })
   try {
     await embedder.embed(['word'], 'query')
-    return ok(`the embedding endpoint answers, with vectors of ${embedder.dimensions} numbers`)
+    return ok(`the embedding endpoint answers, with vectors of ${embedder.dimensions} dimensions`)
   } catch (error) {
     if (!(error instanceof EmbeddingError)) throw error
     return failure(

@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option } from 'commander'
 import { dayMs, formatTime, parseTime } from '../platform/time.ts'
 
-/** An example that is always in the future. */
+/** Returns an example that is always in the future. */
 const example = (): string => `${formatTime(Date.now() + 365 * dayMs).slice(0, 10)}T00:00:00Z`
 
 export const expiresOption = (): Option =>

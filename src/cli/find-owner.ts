@@ -4,14 +4,14 @@ import { quoted } from '../platform/quoted.ts'
 
 type Reading = Omit<OperatorStore, 'commit'>
 
-/** Finds it by its id, or by its name if that is unique. */
+/** Finds an application by its id, or by its name if that is unique. */
 export const findApplication = async (read: Reading, idOrName: string): Promise<Application> =>
   only(await read.applications(), 'application', (one) => one.applicationId, idOrName, 'tidemark app list')
 
 export const findCollector = async (read: Reading, idOrName: string): Promise<Collector> =>
   only(await read.collectors(), 'collector', (one) => one.collectorId, idOrName, 'tidemark collector list')
 
-/** A name stands for the token that is still valid: revoked ones may have had the same name. */
+/** A name finds only a token that is not revoked, because revoked tokens may have the same name. */
 export function findToken(tokens: readonly Key[], idOrName: string): Key {
   const candidates = tokens
     .filter(({ keyId, revokedAt }) => keyId === idOrName || revokedAt === null)
@@ -38,20 +38,20 @@ function only<T extends { readonly name: string }>(
   )
 }
 
-/** Notes for input that is allowed but probably a mistake: a missing dataset, or a name that is taken. */
-export async function doubtsAbout(
+/** Returns notes about input that is allowed but probably a mistake: a missing dataset, or a name that is taken. */
+export async function warningsAbout(
   read: Reading,
   { name, datasets, others }: { name: string; datasets: readonly string[]; others: readonly { name: string }[] },
 ): Promise<readonly string[]> {
   const known = (await read.datasets()).map(({ datasetId }) => datasetId)
   const unknown = datasets.filter((id) => !known.includes(id))
-  const doubts: string[] = []
+  const warnings: string[] = []
   if (unknown.length > 0) {
-    const there = known.length === 0 ? 'there are none' : `there are: ${known.join(', ')}`
-    doubts.push(`note: there is no dataset ${unknown.join(', ')} yet; ${there}`)
+    const there = known.length === 0 ? 'no dataset exists' : `existing datasets: ${known.join(', ')}`
+    warnings.push(`note: there is no dataset ${unknown.join(', ')} yet; ${there}`)
   }
   if (others.some((one) => one.name === name)) {
-    doubts.push(`note: the name ${quoted(name)} is already in use: only the IDs differ`)
+    warnings.push(`note: the name ${quoted(name)} is already in use: only the IDs differ`)
   }
-  return doubts
+  return warnings
 }

@@ -7,12 +7,12 @@ export interface Greeted {
   readonly sampleSince: number
   /** The data folder, or null if there is none. */
   readonly dataDir: string | null
-  /** A code that signs in with that key, once. */
+  /** A one-time code that signs in with that key. */
   readonly signInCode: string
 }
 
 export const signInAddress = ({ address, signInCode }: Pick<Greeted, 'address' | 'signInCode'>): string =>
-  // After the #: browsers do not send it to servers, so it is in no log.
+  // Browsers do not send the part after # to servers, so the code appears in no log.
   `${address}/sign-in#${signInCode}`
 
 export function greeting(greeted: Greeted): string {
@@ -34,8 +34,8 @@ ${linesToTry(address, key, sampleSince)
 }
 
 /**
- * Browse lists the last day by default. A window around the load also shows the sample on any later day. It has the
- * greatest allowed length, because a load may be stopped and resumed later.
+ * The address of Browse has a time window from the day of the load, because by default Browse lists only the last day.
+ * The window has the maximum length, because a load may be stopped and resumed later.
  */
 function linesToTry(address: string, key: string, sampleSince: number): readonly string[] {
   const authorized = `-H 'Authorization: Bearer ${key}'`

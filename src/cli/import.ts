@@ -17,14 +17,14 @@ export function importCommand(program: Command, context: Context): void {
   program
     .command('import')
     .description(
-      'Import documents from NDJSON files, also beside a running server. A stopped import resumes where it stopped.',
+      'Import documents from NDJSON files. The server may be running. A stopped import resumes where it stopped.',
     )
     .argument('<file...>', 'one document per line; - for standard input')
     .action(async (files: string[]) => {
       await refuseUnreadable(files)
       const { importFile } = await import('../ingest/import-file.ts')
       await withWorkbench(context, async ({ ingest, store }) => {
-        giveWay()
+        lowerThreadPriority()
         const pace = await paceOf(context, store.indexSource)
         let refused = 0
         for (const file of files) {
@@ -73,33 +73,30 @@ export function importCommand(program: Command, context: Context): void {
     })
 }
 
-/**
- * The niceness, of at most 19. Background work of a server, such as merging, has the same; the model has a higher one.
- */
-const nice = 10
+/** The niceness of merges and of passages for the model, which are also background work. */
+const niceness = 10
 
 /**
- * A server beside this import makes documents searchable and answers requests, which goes before reading more. Only
- * this thread gets a lower priority: the writer thread, which has already started, holds the store's write lock, and
- * others wait for that.
+ * Lowers the priority of this thread, because a running server goes first. The writer thread has already started and
+ * keeps its priority, because other processes wait for the write lock that it holds.
  */
-function giveWay(): void {
-  // Elsewhere a priority applies to the whole process.
-  if (process.platform === 'linux' && getPriority() < nice) setPriority(nice)
+function lowerThreadPriority(): void {
+  // On other systems a priority applies to the whole process.
+  if (process.platform === 'linux' && getPriority() < niceness) setPriority(niceness)
 }
 
-/** Reads beside a running server how much it has indexed: from the data folder, or from the cluster. */
+/** Follows how much a running server has indexed: from the data folder, or from the cluster. */
 async function paceOf(context: Context, source: Pick<IndexSource, 'instance' | 'newestRevision'>): Promise<Pace> {
   const home = indexHomeOf(context.config(), await source.instance())
-  const look = async () => {
+  const read = async () => {
     const stored = await source.newestRevision()
     const searchable = await home.position()
     return searchable === null ? null : { stored, searchable }
   }
-  return new Pace({ look }, { now: () => performance.now(), pause: delay })
+  return new Pace({ read }, { now: () => performance.now(), pause: delay })
 }
 
-/** Fails before a store is created for unreadable files. */
+/** Checks the files first, so that no store is created for unreadable ones. */
 async function refuseUnreadable(files: readonly string[]): Promise<void> {
   for (const file of files.filter((one) => one !== '-')) {
     try {
@@ -120,16 +117,16 @@ class StoppedImport extends Error {
   }
 }
 
-/** The first signal lets the current portion finish; the second ends the process at once. */
+/** After the first signal the current portion is finished. The second ends the process at once. */
 class StopBySignal implements Disposable {
   #isStopRequested = false
-  readonly #ask = (): void => {
+  readonly #requestStop = (): void => {
     this.#isStopRequested = true
     this[Symbol.dispose]()
   }
 
   constructor() {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, this.#ask)
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, this.#requestStop)
   }
 
   throwIfRequested(progress: ImportProgress): void {
@@ -137,7 +134,7 @@ class StopBySignal implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, this.#ask)
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, this.#requestStop)
   }
 }
 

@@ -43,7 +43,7 @@ const cases: [string, unknown, number, RegExp][] = [
     'a file of another user',
     system({ code: 'EACCES', syscall: 'stat', path: '/d/f' }),
     1,
-    /^\/d\/f cannot be used \(EACCES\): run this as the user that it belongs to, or give this user permission/,
+    /^\/d\/f cannot be used \(EACCES\): run this as the user that owns it, or give this user permission/,
   ],
   [
     'a file that cannot be changed',

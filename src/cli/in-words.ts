@@ -4,7 +4,7 @@ import { ConfigError } from '../settings/config.ts'
 import { UnusableStoreError } from '../storage/open-store.ts'
 import { adviceOtherThanRestore, isSqliteError } from '../storage/sqlite-advice.ts'
 
-/** Exit codes: 0 done, 1 failed, 2 the command, its arguments or a setting were wrong. */
+/** Exit codes: 0 done; 1 failed; 2 the command, its arguments or a setting were wrong. */
 export const exitFailed = 1
 export const exitMisused = 2
 
@@ -13,15 +13,15 @@ const blamesSettings = [ConfigError, UnusableStoreError]
 const isStorageFull = (error: unknown): boolean =>
   ['storage_full', 'ENOSPC'].includes((error as { code?: string } | null)?.code ?? '')
 
-const ofAnotherUser = 'run this as the user that it belongs to, or give this user permission for it and for its folders'
-/** The file is intact in each of these cases. */
-const whyClosed: Readonly<Record<string, string>> = {
+const ofAnotherUser = 'run this as the user that owns it, or give this user permission for it and for its folders'
+/** Why a file cannot be used. In each of these cases it is intact. */
+const whyUnusable: Readonly<Record<string, string>> = {
   EACCES: ofAnotherUser,
   EPERM: ofAnotherUser,
   EROFS: 'its disk is mounted read-only',
 }
 
-/** A sentence that an operator can act on, not a stack. If a setting is to blame, it names the setting. */
+/** Returns a sentence that an operator can act on, without a stack. If a setting is wrong, the sentence names it. */
 export function inWords(error: unknown): { readonly message: string; readonly exitCode: number } {
   if (blamesSettings.some((kind) => error instanceof kind)) {
     return { message: (error as Error).message, exitCode: exitMisused }
@@ -58,9 +58,9 @@ export function inWords(error: unknown): { readonly message: string; readonly ex
       'it must be a host name or address of this machine',
     )
   }
-  const closed = known.path === undefined ? undefined : whyClosed[known.code ?? '']
-  if (closed !== undefined) {
-    return { message: `${known.path} cannot be used (${known.code}): ${closed}`, exitCode: exitFailed }
+  const unusable = known.path === undefined ? undefined : whyUnusable[known.code ?? '']
+  if (unusable !== undefined) {
+    return { message: `${known.path} cannot be used (${known.code}): ${unusable}`, exitCode: exitFailed }
   }
   if (isSqliteError(error)) {
     const advice =

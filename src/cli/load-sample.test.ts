@@ -8,7 +8,7 @@ const lines = ['documents', 'updates'].flatMap((name) =>
     .split('\n'),
 )
 
-test('the addresses of the sample say nothing that a reader without titles may not know', () => {
+test('the URLs of the sample reveal nothing to a reader without titles', () => {
   assert.ok(lines.length > 300)
   for (const line of lines) {
     const { url, external_id } = JSON.parse(line) as { url: string; external_id: string }

@@ -17,8 +17,8 @@ const keyDays = 30
 type Loaded = Pick<Instance, 'operator' | 'ingest' | 'store'>
 
 /**
- * The sample needs an instance of its own: in one with other data it would rename datasets, and its key could read
- * them.
+ * Throws if the instance has other data, because the sample would rename its datasets, and the key of the sample could
+ * read them.
  */
 export async function refuseOtherData({ operator: { read }, store }: Omit<Loaded, 'ingest'>): Promise<void> {
   const [{ name }] = (await sampleFile()).applications as [{ name: string }]
@@ -36,11 +36,14 @@ const sampleFile = (): Promise<InstanceFile> => readInstanceFile(new URL('instan
 
 /**
  * Loads the sample into an empty store, unless a signal comes first. Returns the number of new documents. One
- * transaction writes all of them, so a killed start leaves the whole sample or none of it, never a part that the next
- * start would take for the whole.
+ * transaction writes all of them, so that a killed start never leaves a part of the sample, which the next start would
+ * not complete.
  */
 export async function loadSample(instance: Loaded, signal: AbortSignal): Promise<number> {
-  const plan = await planInstance(await meant(await sampleFile(), instance.operator.read), instance.operator.read)
+  const plan = await planInstance(
+    await withSampleIds(await sampleFile(), instance.operator.read),
+    instance.operator.read,
+  )
   await instance.operator.commit(actor, plan.changes)
   if ((await instance.store.changes.state()).newest > 0) return 0
   // The second file has later versions and metrics of some documents of the first.
@@ -77,8 +80,8 @@ export async function keyToSample({
 }
 
 /**
- * Only hashes are stored, so an earlier key cannot be shown again and each start creates its own. Unused keys of
- * earlier starts are revoked; used ones stay valid.
+ * Creates a key for each start, because only hashes are stored and an earlier key cannot be shown again. Revokes unused
+ * keys of earlier starts; used ones stay valid.
  */
 async function keyOfThisStart(operator: Operator, applicationId: string): Promise<string> {
   const unused = (await operator.read.keys({ ownerId: applicationId })).filter(
@@ -92,11 +95,11 @@ async function keyOfThisStart(operator: Operator, applicationId: string): Promis
   return (await operator.createKey(actor, applicationId, { name: keyName, expiresAt })).secret
 }
 
-/** If several applications have the same name, the sample's is the oldest: later ones may come from experiments. */
-async function meant(file: InstanceFile, read: Operator['read']): Promise<InstanceFile> {
-  const there = await read.applications()
+/** If several applications have the sample's name, takes the oldest, because later ones may come from experiments. */
+async function withSampleIds(file: InstanceFile, read: Operator['read']): Promise<InstanceFile> {
+  const existing = await read.applications()
   const applications = file.applications?.map((described) => {
-    const found = oldest(there, described.name)
+    const found = oldest(existing, described.name)
     return found === undefined ? described : { ...described, application_id: found.applicationId }
   })
   return { ...file, ...(applications === undefined ? {} : { applications }) }

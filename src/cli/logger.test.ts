@@ -9,7 +9,7 @@ const logger = JSON.stringify(new URL('./logger.ts', import.meta.url).href)
 const run = (program: string): ChildProcessWithoutNullStreams =>
   spawn(process.execPath, ['--input-type=module-typescript', '-e', program])
 
-test('a warning of Node is a line of the log, and nothing else is printed', async () => {
+test('a warning from Node is a log line, and nothing else is printed', async () => {
   const child = run(`
     import { logWarnings, makeLogger } from ${logger}
     logWarnings(makeLogger({ logLevel: 'info' }))
@@ -19,7 +19,7 @@ test('a warning of Node is a line of the log, and nothing else is printed', asyn
   assert.deepEqual([level, msg, err.message.includes('is a negative number')], [40, 'Node warns', true])
 })
 
-test('a line that is said while another is being written is written too, though nothing follows it', async (t) => {
+test('a line logged during a write is written too, even if no other follows', async (t) => {
   const child = run(`
     import { makeLogger } from ${logger}
     const log = makeLogger({ logLevel: 'info' })
@@ -31,15 +31,15 @@ test('a line that is said while another is being written is written too, though 
   `)
   t.after(() => child.kill())
   await once(child.stdout, 'data')
-  let said = ''
+  let received = ''
   for await (const part of child.stderr.setEncoding('utf8')) {
-    said += part
-    if (said.includes('the last line')) break
+    received += part
+    if (received.includes('the last line')) break
   }
-  assert.match(said, /the last line/)
+  assert.match(received, /the last line/)
 })
 
-test('all that was said before the process ends is written, in its order', async () => {
+test('every line logged before the process ends is written, in order', async () => {
   const child = run(`
     import { makeLogger } from ${logger}
     const log = makeLogger({ logLevel: 'info' })
@@ -54,7 +54,7 @@ test('all that was said before the process ends is written, in its order', async
   )
 })
 
-test('a slow reader gets all lines whole if the process waits for it at its end', async () => {
+test('a slow reader gets all lines complete if the process waits for it at exit', async () => {
   const child = run(`
     import { allWritten, makeLogger } from ${logger}
     const log = makeLogger({ logLevel: 'info' })
@@ -76,7 +76,7 @@ test('a slow reader gets all lines whole if the process waits for it at its end'
   )
 })
 
-test('a reader that stopped reading does not keep the process from its end', async (t) => {
+test('a stalled reader does not keep the process from exiting', async (t) => {
   const child = run(`
     import { allWritten, makeLogger } from ${logger}
     const log = makeLogger({ logLevel: 'info' })
@@ -90,7 +90,7 @@ test('a reader that stopped reading does not keep the process from its end', asy
   assert.deepEqual(await once(child, 'exit'), [7, null])
 })
 
-test('a process whose log cannot be written goes on, and ends on request', {
+test('a process whose log cannot be written continues, and exits on request', {
   skip: !existsSync('/dev/full'),
 }, async () => {
   const full = openSync('/dev/full', 'w')

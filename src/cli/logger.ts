@@ -8,13 +8,13 @@ const writeFromCharacters = 16_000
 /** Lines beyond this many waiting bytes are dropped: a full disk or a slow reader must not exhaust memory. */
 const waitingBytesMax = 4_000_000
 
-/** At exit, a reader that accepts nothing for this long is not waited for. */
+/** How long an exit waits for a reader that accepts nothing. */
 const silentReaderMs = 2000
 
 const nothing = (): undefined => undefined
 
-/** Keeps type, message and stack of an error. Other fields can hold a row of the database. */
-function saidOf(error: unknown): unknown {
+/** Logs type, message, stack and code of an error. Other fields can hold a row of the database. */
+function loggedError(error: unknown): unknown {
   if (!(error instanceof Error)) return String(error)
   const { type, message, stack, code } = stdSerializers.err(error) as ReturnType<typeof stdSerializers.err> & {
     readonly code?: string
@@ -32,7 +32,7 @@ export function makeLogger(config: Config): Logger {
     {
       level: config.logLevel,
       base: null,
-      serializers: { err: saidOf, req: nothing, headers: nothing, body: nothing, authorization: nothing },
+      serializers: { err: loggedError, req: nothing, headers: nothing, body: nothing, authorization: nothing },
     },
     standardError(),
   )
@@ -51,16 +51,16 @@ export function logWarnings(log: Logger): void {
 }
 
 /**
- * Buffers lines in one string that only grows. The stream would count the bytes of its whole buffer for every line,
- * which costs a tenth of a small request, and its own flush interval would wake an idle process ten times a second.
- * Lines that arrive during a write are written right after it.
+ * Buffers lines in a string of its own. The buffer of the stream would be measured again for every line, and the flush
+ * interval of the stream would wake an idle process ten times a second. Lines that arrive during a write are written
+ * right after it.
  *
  * If a write fails, for example on a full disk, the process goes on and tries again with the next lines.
  */
 function standardError(): DestinationStream {
   const stream = pino.destination({ fd: 2, sync: false, minLength: 0, maxLength: waitingBytesMax })
   const { write, flushSync } = stream
-  let held = ''
+  let buffer = ''
   let isDue = false
   let isWriting = false
   /** True when the remaining lines are dropped at exit. */
@@ -75,54 +75,54 @@ function standardError(): DestinationStream {
   stream.on('write', () => {
     isGivenUp = false
   })
-  const handOver = (): void => {
-    const text = held
-    held = ''
+  const writeBuffer = (): void => {
+    const text = buffer
+    buffer = ''
     if (text === '') return
     isWriting = true
     write.call(stream, text)
   }
-  const handOverDue = (): void => {
+  const writeBufferWhenDue = (): void => {
     isDue = false
-    handOver()
+    writeBuffer()
   }
   return Object.assign(stream, {
     write(line: string): boolean {
-      held += line
-      if (held.length >= writeFromCharacters) handOver()
+      buffer += line
+      if (buffer.length >= writeFromCharacters) writeBuffer()
       else if (!isDue) {
         isDue = true
-        setTimeout(handOverDue, writeAfterMs).unref()
+        setTimeout(writeBufferWhenDue, writeAfterMs).unref()
       }
       return true
     },
     flush(whenWritten: () => void): void {
-      handOver()
+      writeBuffer()
       if (!isWriting) {
         whenWritten()
         return
       }
       const end = (): void => {
-        clearTimeout(silent)
-        stream.off('write', goOn)
+        clearTimeout(silenceTimer)
+        stream.off('write', restartTimer)
         whenWritten()
       }
-      const silent = setTimeout(() => {
+      const silenceTimer = setTimeout(() => {
         isGivenUp = true
         end()
       }, silentReaderMs)
-      const goOn = (): unknown => silent.refresh()
-      stream.on('write', goOn)
+      const restartTimer = (): unknown => silenceTimer.refresh()
+      stream.on('write', restartTimer)
       stream.once('drain', end)
       stream.once('error', end)
     },
     /** Called at exit, when no other write can run. */
     flushSync(): void {
-      // The stream would retry forever.
+      // After an error, the stream would retry forever.
       if (isGivenUp) return
       flushSync.call(stream)
-      pino.destination({ fd: 2, sync: true }).write(held)
-      held = ''
+      pino.destination({ fd: 2, sync: true }).write(buffer)
+      buffer = ''
     },
   })
 }

@@ -39,8 +39,8 @@ export function mirror(program: Command, context: Context): void {
       } catch (error) {
         // A signal is a normal end: the saved copy is consistent.
         if (ended.signal.aborted) return
-        // A system error is about the copy, not about an instance on this machine. The copy's address may hold a
-        // password.
+        // A system error is about the copy, not about an instance on this machine. The message leaves out the copy's
+        // address, which may hold a password.
         const { code, message } = error as NodeJS.ErrnoException
         const isOfCopy = code !== undefined && !(error instanceof RefusedByServer)
         throw isOfCopy ? new Error(`the copy cannot be used: ${message}`, { cause: error }) : error
@@ -53,9 +53,10 @@ async function run(context: Context, options: MirrorOptions & { key: string }, a
   const { keepCopy } = await import('../mirror/keep-copy.ts')
   const copy = await openCopy(options.to)
   try {
-    const say = (line: string): void => context.warn(line)
-    const client = new ConsumerClient({ server: options.url, key: options.key, aborted, say })
-    const follow = (tell: (report: MirrorProgress) => void, once: boolean) => keepCopy({ client, copy, tell }, once)
+    const report = (line: string): void => context.warn(line)
+    const client = new ConsumerClient({ server: options.url, key: options.key, aborted, report })
+    const follow = (show: (progress: MirrorProgress) => void, once: boolean) =>
+      keepCopy({ client, copy, report: show }, once)
     await follow(inWords(context), options.once === true || options.verify === true)
     if (options.verify !== true) return
     const { verifyCopy } = await import('../mirror/verify-copy.ts')
@@ -65,7 +66,7 @@ async function run(context: Context, options: MirrorOptions & { key: string }, a
       copy,
       follow: () => follow(() => {}, true),
       differs: (one) => context.say(differenceInWords(one)),
-      tell: (documents) => progress.show({ done: 0, total: null, text: `compared: ${documents} documents` }),
+      report: (documents) => progress.show({ done: 0, total: null, text: `compared: ${documents} documents` }),
     })
     if (different === 0) context.say(`equal: ${equal} documents`)
     else {
@@ -80,7 +81,7 @@ async function run(context: Context, options: MirrorOptions & { key: string }, a
 /** Shows a bar during the export, then how far the copy is behind. */
 function inWords(context: Context): (report: MirrorProgress) => void {
   let progress = new Progress()
-  let isInStep = false
+  let isUpToDate = false
   return (report) => {
     if (report.about === 'restart') {
       context.warn(`starting over: ${report.why}`)
@@ -91,14 +92,14 @@ function inWords(context: Context): (report: MirrorProgress) => void {
       if (documents === total) progress.end(state)
       else progress.show(state)
     } else if (report.about === 'follow') {
-      isInStep = false
+      isUpToDate = false
       progress.show({
         done: 0,
         total: null,
         text: `followed: ${report.events} events, ${duration(report.behindMs)} behind`,
       })
-    } else if (!isInStep) {
-      isInStep = true
+    } else if (!isUpToDate) {
+      isUpToDate = true
       progress.end({ done: 0, total: null, text: 'up to date' })
     }
   }

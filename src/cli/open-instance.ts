@@ -2,7 +2,7 @@ import { compose, type Instance } from '../compose/compose.ts'
 import type { Config } from '../settings/config.ts'
 import { allWritten, logWarnings, makeLogger } from './logger.ts'
 
-/** Loaded only to start a server, not to list commands and settings. */
+/** In a file of its own, which is loaded only to start a server and not to list commands and settings. */
 export async function openInstance(config: Config): Promise<Instance> {
   const log = makeLogger(config)
   logWarnings(log)

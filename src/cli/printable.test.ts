@@ -23,6 +23,6 @@ test('JSON stays the same JSON', () => {
   assert.deepEqual(JSON.parse(printed), value)
 })
 
-test('a name can begin no new line', () => {
+test('a name cannot start a new line', () => {
   assert.equal(printableOnOneLine('a\nb\tc\u001b'), 'a\\u000ab\\u0009c\\u001b')
 })

@@ -7,7 +7,7 @@ const unseen = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Poi
 const escaped = (text: string): string =>
   text.replaceAll(/./gs, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
-/** Replaces them by JSON escapes, so JSON stays the same JSON. Newlines and tabs are kept. */
+/** Replaces such characters with JSON escapes, so that JSON keeps its meaning. Keeps newlines and tabs. */
 export const printable = (text: string): string => text.replaceAll(unseen, escaped)
 
 /** Also escapes line breaks, for text such as file names. */

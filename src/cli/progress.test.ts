@@ -3,7 +3,7 @@ import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
 import { duration, Progress, progressLine } from './progress.ts'
 
-test('a line shows the share, a bar, the text and the time that is left', () => {
+test('a line shows a bar, the share, the text and the time left', () => {
   const line = progressLine({ done: 25, total: 100, text: '25 documents' }, 10_000)
   assert.equal(line, `${'█'.repeat(6)}${'░'.repeat(18)}  25 %  25 documents, 30 s left`)
 })
@@ -21,7 +21,7 @@ test('durations are short to read', () => {
   assert.deepEqual([400, 59_000, 61_000, 3_720_000].map(duration), ['0 s', '59 s', '1 min 1 s', '1 h 2 min'])
 })
 
-test('a name in a line moves no cursor and begins no new line', () => {
+test('a name in a line cannot move the cursor or start a new line', () => {
   const stream = new PassThrough()
   new Progress(stream as unknown as NodeJS.WriteStream).end({ done: 1, total: null, text: 'a\u001b[2J\nb: 1' })
   assert.equal(String(stream.read()), 'a\\u001b[2J\\u000ab: 1\n')

@@ -1,9 +1,5 @@
 import { printableOnOneLine } from './printable.ts'
 
-/**
- * A progress line on standard error: rewritten in place on a terminal, and a new line every few seconds elsewhere, so
- * that logs stay readable.
- */
 const terminalEveryMs = 100
 const elsewhereEveryMs = 5000
 const barWidth = 24
@@ -15,6 +11,10 @@ export interface ProgressState {
   readonly text: string
 }
 
+/**
+ * A progress line on standard error: rewritten in place on a terminal, and a new line every few seconds elsewhere, so
+ * that logs stay readable.
+ */
 export class Progress {
   #startedAt = Date.now()
   #shownAt = 0
@@ -31,7 +31,7 @@ export class Progress {
     this.#write(progressLine(state, now - this.#startedAt))
   }
 
-  /** Shows the last line in any case. */
+  /** Always shows the last line. */
   end(state: ProgressState): void {
     this.#write(progressLine(state, Date.now() - this.#startedAt))
     if (this.#stream.isTTY) this.#stream.write('\n')

@@ -3,8 +3,8 @@ import { createServer } from 'node:net'
 import type { Config } from '../settings/config.ts'
 
 /**
- * Rejects, as listening would, if the port cannot be used. Checked before anything is opened or created: a new folder,
- * an admin token that is shown once, or an upgraded store would be for nothing.
+ * Rejects, as listening would, if the port cannot be used. Call it before anything is opened or created, so that a
+ * failed start does not leave a new folder, an admin token that was shown, or an upgraded store.
  */
 export async function refuseTakenPort({ host, port }: Pick<Config, 'host' | 'port'>): Promise<void> {
   if (port === 0) return

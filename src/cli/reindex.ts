@@ -15,8 +15,7 @@ export function reindex(program: Command, context: Context): void {
         context,
         async ({ store, elected }) => {
           const home = indexHomeOf(context.config(), await store.indexSource.instance())
-          // If no server of this version runs yet, servers of another version keep the index while this process leads
-          // the election.
+          // While this process leads the election, servers of another version do not remove the new index.
           if (home.version !== null) await elected(buildingElection(home.version))
           const bar = new Progress()
           const startedAt = Date.now()
@@ -37,7 +36,7 @@ export function reindex(program: Command, context: Context): void {
             )
           }
         },
-        // Readers map the file into memory.
+        // With many callers, readers map the file into memory.
         'many',
       ),
     )

@@ -7,8 +7,8 @@ import { type Config, defaultDataFolder } from '../settings/config.ts'
 export const sampleFolder = './sample-data'
 
 /**
- * Earlier versions kept the sample in the default folder. When the new folder is created, this says where an old sample
- * may be.
+ * Earlier versions kept the sample in the default folder. Returns a note about where an old sample may be, when the new
+ * folder has no store yet; otherwise null.
  */
 export function earlierSample({ dataDir, databaseUrl }: Config): string | null {
   const hasStore = (folder: string): boolean => existsSync(join(folder, storeFile))

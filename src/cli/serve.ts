@@ -2,8 +2,8 @@ import type { Command } from 'commander'
 import type { Context } from './context.ts'
 import { refuseTakenPort } from './refuse-taken-port.ts'
 import { addSettingFlags, overridesFrom } from './setting-flags.ts'
+import { showAdminToken } from './show-admin-token.ts'
 import { untilSignal, workThenClose } from './shutdown.ts'
-import { tellAdminToken } from './tell-admin-token.ts'
 
 export function serve(program: Command, context: Context): void {
   const command = program.command('serve').description('Run the server.')
@@ -14,7 +14,7 @@ export function serve(program: Command, context: Context): void {
     const instance = await openInstance(config)
     const ended = untilSignal()
     await workThenClose(instance, async () => {
-      await tellAdminToken(instance, context.say)
+      await showAdminToken(instance, context.say)
       context.say(`Tidemark serves ${await instance.listen()}`)
       await ended
     })

@@ -2,8 +2,7 @@ import { type Command, Option } from 'commander'
 import { environmentName, settingHelp } from '../settings/config.ts'
 
 /**
- * Adds every setting as a flag of a command that serves. Flags override the environment. Every command has
- * `--data-dir`.
+ * Adds every setting as a flag, except `--data-dir`, which every command already has. Flags override the environment.
  */
 export function addSettingFlags(command: Command): Command {
   for (const { flag, environment, about, fallback } of settingHelp) {
@@ -14,7 +13,7 @@ export function addSettingFlags(command: Command): Command {
   return command
 }
 
-/** The given flags, by the names of their environment variables. */
+/** Returns the flags that were set, by the names of their environment variables. */
 export function overridesFrom(options: Record<string, unknown>): Record<string, string> {
   const overrides: Record<string, string> = {}
   for (const [name, value] of Object.entries(options)) {

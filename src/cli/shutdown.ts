@@ -1,4 +1,4 @@
-/** The first signal requests an orderly end; the second ends the process at once. */
+/** Resolves at the first signal, which requests an orderly end. The second signal ends the process at once. */
 export function untilSignal(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
     const onSignal = (signal: NodeJS.Signals): void => {
@@ -10,7 +10,7 @@ export function untilSignal(): Promise<NodeJS.Signals> {
   })
 }
 
-/** Does the work, then closes in any case. Throws the first of two errors; the log has the other. */
+/** Does the work, then always closes. If both fail, throws the error of the work; the log has the other. */
 export async function workThenClose(instance: { close(): Promise<void> }, work: () => Promise<void>): Promise<void> {
   try {
     await work()

@@ -6,8 +6,8 @@ import { greeting, signInAddress } from './greeting.ts'
 import { refuseTakenPort } from './refuse-taken-port.ts'
 import { earlierSample, sampleFolder } from './sample-folder.ts'
 import { addSettingFlags, overridesFrom } from './setting-flags.ts'
+import { showAdminToken } from './show-admin-token.ts'
 import { untilSignal, workThenClose } from './shutdown.ts'
-import { tellAdminToken } from './tell-admin-token.ts'
 import { waitForIndex } from './wait-for-index.ts'
 
 const browserCommands: Readonly<Record<string, readonly [string, ...string[]]>> = {
@@ -19,7 +19,7 @@ export function start(program: Command, context: Context): void {
   const command = program.command('start').description('Serve with sample data, and print how to try it.')
   command.option('--open', 'open the console in a browser, signed in')
   addSettingFlags(command).action(async (options: Record<string, unknown>) => {
-    // A person watches this terminal, so only errors are logged unless the setting says otherwise.
+    // A person watches this terminal, so only warnings and errors are logged unless the setting says otherwise.
     const config = context.config({
       TIDEMARK_LOG_LEVEL: context.environment.TIDEMARK_LOG_LEVEL ?? 'warn',
       TIDEMARK_DATA_DIR: context.environment.TIDEMARK_DATA_DIR || sampleFolder,
@@ -32,16 +32,17 @@ export function start(program: Command, context: Context): void {
     const { keyToSample, loadSample, refuseOtherData } = await import('./load-sample.ts')
     const instance = await openInstance(config)
     const ended = untilSignal()
-    const ending = new AbortController()
-    void ended.then(() => ending.abort())
+    const stop = new AbortController()
+    void ended.then(() => stop.abort())
 
     const showSample = async (address: string): Promise<void> => {
-      const created = await loadSample(instance, ending.signal)
-      // Waits until every printed example has results in each search mode. An operator's own data is not waited for.
+      const created = await loadSample(instance, stop.signal)
+      // Waits until every printed example has results in each search mode, but only if this start has loaded the
+      // sample.
       if (created > 0 && instance.indexBacklog !== null) await waitForIndex(instance.indexBacklog, ended)
-      if (ending.signal.aborted) return
+      if (stop.signal.aborted) return
       const sample = await keyToSample(instance)
-      if (ending.signal.aborted) return
+      if (stop.signal.aborted) return
       const greeted = {
         address,
         signInCode: instance.signInCodes.issue(sample.key),
@@ -54,7 +55,7 @@ export function start(program: Command, context: Context): void {
     }
 
     await workThenClose(instance, async () => {
-      await tellAdminToken(instance, (text) => context.say(`\n  ${text}`))
+      await showAdminToken(instance, (text) => context.say(`\n  ${text}`))
       await refuseOtherData(instance)
       const address = await instance.listen()
       context.say(`\n  Tidemark is up at ${address}  (reference: ${address}/docs)\n`)

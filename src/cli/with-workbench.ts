@@ -6,8 +6,8 @@ import type { Context } from './context.ts'
 type Callers = 'one' | 'many'
 
 /**
- * Opens the store, does the work, and always closes the store. Does not create a missing instance. `many` is for long
- * reads.
+ * Opens the store, does the work, and always closes the store. Throws if there is no instance. Long reads need `many`
+ * callers.
  */
 export async function withInstance<T>(
   context: Context,
@@ -17,14 +17,14 @@ export async function withInstance<T>(
   const config = context.config()
   if (!backendOf(config).isThere()) {
     throw new ConfigError([
-      `there is no instance in ${config.dataDir}: name the folder of an instance by --data-dir or TIDEMARK_DATA_DIR, or create one with ` +
+      `there is no instance in ${config.dataDir}: give the folder of an instance with --data-dir or TIDEMARK_DATA_DIR, or create one with ` +
         'tidemark serve, start, apply, app create, collector create, import or restore',
     ])
   }
   return withWorkbench(context, work, callers)
 }
 
-/** Like `withInstance`, for commands that set an instance up: creates a missing one. */
+/** Like `withInstance`, for commands that set up an instance: creates one if there is none. */
 export async function withWorkbench<T>(
   context: Context,
   work: (bench: Workbench) => Promise<T>,
@@ -32,7 +32,9 @@ export async function withWorkbench<T>(
 ): Promise<T> {
   const config = context.config()
   if (!backendOf(config).isThere()) {
-    context.warn(`creating a new instance in ${config.dataDir}; --data-dir or TIDEMARK_DATA_DIR names another folder`)
+    context.warn(
+      `creating a new instance in ${config.dataDir}; to use another folder, set --data-dir or TIDEMARK_DATA_DIR`,
+    )
   }
   const bench = await composeWorkbench(config, callers)
   try {
@@ -45,7 +47,7 @@ export async function withWorkbench<T>(
 /** The actor of command-line changes in the audit log. */
 export const commandLineActor = 'command-line'
 
-/** Rows as aligned columns, or the text `none` for an empty list. */
+/** Formats rows as aligned columns. Returns the text `none` for an empty list. */
 export function alignedTable(rows: readonly Readonly<Record<string, string>>[], none: string): string {
   if (rows.length === 0) return none
   const columns = Object.keys(rows[0]!)

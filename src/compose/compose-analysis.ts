@@ -39,7 +39,7 @@ interface AnalysisParts {
   readonly store: SubscriptionStore
   /** The clock of the store. */
   readonly clock: () => Promise<number>
-  readonly works: boolean
+  readonly isWorker: boolean
   readonly trusted: Pick<TrustedClock, 'trusts'>
   readonly parts: OpenParts
   readonly incidents: Incidents
@@ -51,19 +51,19 @@ interface AnalysisParts {
 }
 
 export function composeAnalysis(analysis: AnalysisParts): AnalysisSide {
-  const { config, store, clock, trusted, works, parts, incidents, logger, pools, measures, notifications, tracer } =
+  const { config, store, clock, trusted, isWorker, parts, incidents, logger, pools, measures, notifications, tracer } =
     analysis
   const files = artifactFilesOf(config)
   // Half of the cores, at low priority, so that requests need not wait for a core.
   const threads = Math.max(1, Math.floor(availableParallelism() / 2))
   measureRuns(measures, store)
   const compute = counted(pools)
-  const worker = works
+  const worker = isWorker
     ? startAnalysis(
         {
           store: countEnds(measures, store),
           files,
-          compute: (work) => tracer.part('analysis compute', () => compute(work)),
+          compute: (work) => tracer.childSpan('analysis compute', () => compute(work)),
           threads,
           now: Date.now,
           clock: trusted,
@@ -98,10 +98,7 @@ export function composeAnalysis(analysis: AnalysisParts): AnalysisSide {
   }
 }
 
-/**
- * Counts the processes of runs like members of a pool, because a process that dies is replaced. Each process serves only
- * one run.
- */
+/** Counts computing processes as members of a pool. Each process computes one run. */
 const counted =
   (pools: PoolWatch) =>
   async (work: ComputeWork): Promise<Computed> => {

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import type { Check } from '../http/public-routes.ts'
-import { type LossNow, lossInWords } from '../operator/examine-history.ts'
+import { type LastLoss, lossInWords } from '../operator/examine-history.ts'
 import { diskSpace, reserveSpent } from '../platform/disk-space.ts'
 import { UnavailableError } from '../platform/errors.ts'
 import type { Config } from '../settings/config.ts'
@@ -9,40 +9,40 @@ import type { OpenStore } from '../storage/open-store.ts'
 
 const storeAnswersWithinMs = 2000
 
-/** Whether the store answers, with its own report on its condition. */
+/** Checks whether the store answers, and reports its faults, its last loss of data and a wrong clock. */
 export async function storeCheck(
   { store, condition }: OpenStore,
-  loss: LossNow,
+  loss: LastLoss,
   clock: string | null,
 ): ReturnType<Check> {
   const late = setTimeout(storeAnswersWithinMs, 'late' as const, { ref: false })
   const first = await Promise.race([store.access.signingKeys(), late])
   if (first === 'late') throw new UnavailableError(`the database does not answer within ${storeAnswersWithinMs} ms`)
   const { ok, troubles } = condition()
-  const told = [loss === null ? null : lossInWords(loss), clock].filter((one) => one !== null)
-  return { ok, detail: ['answers', ...troubles, ...told].join(', ') }
+  const warnings = [loss === null ? null : lossInWords(loss), clock].filter((one) => one !== null)
+  return { ok, detail: ['answers', ...troubles, ...warnings].join(', ') }
 }
 
 /**
- * Whether results of analysis can be stored. Checked until they can. A network folder may become unavailable later: runs
- * then wait or fail, and everything else continues.
+ * Checks whether analysis results can be stored. The check passes from its first success on, because an artifact folder
+ * that becomes unavailable later affects only analysis runs.
  */
 export function artifactsCheck(config: Pick<Config, 'artifactsUrl' | 'dataDir'>): Check {
-  let couldBeKept = false
+  let isWritable = false
   return async () => {
-    const trouble = couldBeKept ? null : await artifactTrouble(config)
-    couldBeKept = trouble === null
-    return { ok: couldBeKept, detail: trouble ?? 'could be written at the start' }
+    const trouble = isWritable ? null : await artifactTrouble(config)
+    isWritable = trouble === null
+    return { ok: isWritable, detail: trouble ?? 'could be written at the start' }
   }
 }
 
-/** Whether there is space for writes, on the disk of the data folder and in the store. */
-export async function diskCheck(dataDir: string, shared: boolean, { lacksRoom }: OpenStore): ReturnType<Check> {
+/** Checks whether there is space for writes, on the disk of the data folder and in the store. */
+export async function diskCheck(dataDir: string, shared: boolean, { isDiskFull }: OpenStore): ReturnType<Check> {
   const { state, free, isReserveSpent } = await diskSpace(dataDir)
   const refused = `writes are refused, reads continue${isReserveSpent ? `; ${reserveSpent}` : ''}`
-  if (state === 'full' || (lacksRoom() && !shared))
+  if (state === 'full' || (isDiskFull() && !shared))
     return { ok: false, detail: `the disk is full: ${free}, ${refused}` }
-  if (lacksRoom()) return { ok: false, detail: `the disk of the database is full: ${refused}` }
+  if (isDiskFull()) return { ok: false, detail: `the disk of the database is full: ${refused}` }
   const room =
     state === 'low' ? `only ${free}: free some space, because writes are refused when the disk is full` : free
   return { ok: true, detail: isReserveSpent ? `${room}; ${reserveSpent}` : room }

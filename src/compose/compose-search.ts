@@ -13,7 +13,7 @@ import {
   indexingState,
   pendingCountedMax,
   readiness,
-  readinessAlone,
+  readinessWithoutBacklog,
 } from '../indexing/indexing-state.ts'
 import type { Operator } from '../operator/operator.ts'
 import { measureBreakers } from '../outbound/breaker-measures.ts'
@@ -51,9 +51,11 @@ export interface SearchSide {
   readonly indexing: () => Promise<IndexingState>
   /** Called after a write that may have to be indexed. */
   wake(): void
-  /** Rebuilds the index, because it has documents from a time that the store has lost. */
+  /** Rebuilds the index, because it has documents that the store has lost. */
   rebuild(why: string): Promise<void>
-  /** Resolves when this process's index no longer finds anything erased before the call, or cannot be fed at the moment. */
+  /**
+   * Resolves when the index has applied all erasures that were requested before the call, or when it cannot be written.
+   */
   reachErasures(): Promise<void>
 }
 
@@ -104,17 +106,17 @@ export async function composeSearch({
     parts.opened('embedders', () => Promise.all([embedder, ...besides, ...before].map((one) => one.close())))
     return registered
   }
-  // A new store has no instance ID for the index yet, so registering the profile creates it. Otherwise the index is
-  // opened first: its lock refuses a second process before that one changes anything.
+  // The index needs the instance ID. In a new store, the registration of the profile creates the ID. Otherwise the
+  // index is opened first, because its lock stops a second process before that process changes anything.
   const first = (await source.instance()) === null ? await register() : null
   const home = indexHomeOf(config, await source.instance(), { watch: pools, incidents, measures })
-  const index = tracer.calls('index ', new CurrentIndex(await home.open()))
+  const index = tracer.traceMethods('index ', new CurrentIndex(await home.open()))
   parts.opened('search index', () => index.close())
-  const { embedder, besides, before, learn } = first ?? (await register())
+  const { embedder, besides, before, registerDimensions } = first ?? (await register())
   if (shared && home.fedBy === 'each' && !(await open.elected('vectors'))) {
     logger.warn(
       {},
-      'several processes serve this database, and each has its own search index: each needs the memory for it, and they can differ for moments; set TIDEMARK_SEARCH_URL to use one index in a cluster for all',
+      'several processes serve this database, and each has its own search index: each needs the memory for it, and they can differ for a moment; set TIDEMARK_SEARCH_URL to use one index in a cluster for all',
     )
   }
   const feeding = feedingElection(home.version)
@@ -125,7 +127,7 @@ export async function composeSearch({
     fedBy: home.fedBy,
     history,
     embedders: [embedder, ...besides],
-    learn,
+    registerDimensions,
     shared,
     elected: (election) => open.elected(election === 'feeding' ? feeding : election),
     incidents,
@@ -162,10 +164,10 @@ export async function composeSearch({
     incidents,
   )
   parts.opened('purging', () => purging.stop())
-  // One slot for each core. A search keeps about one and a half cores busy, so more slots add little throughput. With
-  // fewer, a keyword search waits for a hybrid search, which takes several times as long.
+  // One slot for each core. A search keeps more than one core busy, so more slots would add little throughput. With
+  // fewer, keyword searches would wait for hybrid searches, which take several times as long.
   const slots = new FairSlots(availableParallelism())
-  // Models that also make vectors stay. The others are closed when they have no more queries to answer.
+  // Models that also make vectors stay open. The others are closed when no query needs them any more.
   const ended = before.filter((one) => !besides.includes(one))
   const endModels = async (): Promise<void> => void (await Promise.all(ended.map((one) => one.close())))
   const standIns = startStandIns(source, embedder.profileId, before, endModels, incidents)
@@ -187,7 +189,7 @@ export async function composeSearch({
       ...standIns.now().map((one) => ({ embedder: one, role: 'stand_in' as const })),
     ],
     cache: new QueryCache(),
-    turns: slots,
+    slots,
     weights: config.hybridWeights ?? defaultWeights,
     rerankWeights: defaultRerankWeights,
     crossEncoder,
@@ -204,7 +206,7 @@ export async function composeSearch({
   return {
     embedder,
     searcher,
-    values: { index, turns: slots, isRefilling: () => indexing.isRefilling, isBehind: () => indexing.isBehind },
+    values: { index, slots, isRefilling: () => indexing.isRefilling, isBehind: () => indexing.isBehind },
     measures: new SearchMeasures(measures),
     indexing: () => state(),
     check: async () => {
@@ -213,7 +215,7 @@ export async function composeSearch({
         return readiness(await state(pendingCountedMax), mustBeWhole)
       } catch (error) {
         if (!isUnavailability(error)) throw error
-        return readinessAlone(await index.health(), mustBeWhole && indexing.isRefilling)
+        return readinessWithoutBacklog(await index.health(), mustBeWhole && indexing.isRefilling)
       }
     },
     wake: () => indexing.wake(),
@@ -230,7 +232,7 @@ export async function composeSearch({
 
 function withTracedCalls(registered: RegisteredEmbedders, tracer: Tracer): RegisteredEmbedders {
   const traced = (embedder: Embedder): Embedder =>
-    tracer.calls('embedding ', embedder, (_method, args) => {
+    tracer.traceMethods('embedding ', embedder, (_method, args) => {
       const [texts, kind] = args as Parameters<Embedder['embed']>
       return { 'tidemark.model': embedder.model, 'tidemark.texts': texts?.length ?? 0, 'tidemark.kind': kind ?? '' }
     })
@@ -239,7 +241,8 @@ function withTracedCalls(registered: RegisteredEmbedders, tracer: Tracer): Regis
 }
 
 /**
- * Returns the ID of the index in a data folder. One process at a time can have it, and it stays the same after a restart.
+ * Returns the ID of the index in a data folder. One process at a time can have it, and it stays the same after a
+ * restart.
  */
 export const ownCopyId = (shared: boolean, dataDir: string): string =>
   shared ? hash('sha256', JSON.stringify([hostname(), resolve(dataDir)])) : 'own'

@@ -5,7 +5,7 @@ import type { OpenOptions } from '../storage/backend.ts'
 import { backendOf } from '../storage/backends.ts'
 import type { OpenStore } from '../storage/open-store.ts'
 
-/** The use cases over an open store without a server, for commands. */
+/** The use cases on an open store without a server, for the command line. */
 export interface Workbench {
   readonly store: OpenStore['store']
   readonly operator: Operator

@@ -23,18 +23,18 @@ const faults = [
     // This failure comes after the search index has been opened.
     what: 'the embedding profile cannot be registered',
     make: (dataDir: string) => inStore(dataDir, 'alter table embedding_profile rename to away'),
-    mend: (dataDir: string) => inStore(dataDir, 'alter table away rename to embedding_profile'),
+    repair: (dataDir: string) => inStore(dataDir, 'alter table away rename to embedding_profile'),
     error: /no such table: embedding_profile/,
   },
   {
-    what: 'the admin token cannot be kept',
+    what: 'the admin token cannot be stored',
     make: (dataDir: string) => void mkdirSync(join(dataDir, adminTokenFile)),
-    mend: (dataDir: string) => rmSync(join(dataDir, adminTokenFile), { recursive: true }),
+    repair: (dataDir: string) => rmSync(join(dataDir, adminTokenFile), { recursive: true }),
     error: { code: 'EISDIR' },
   },
 ]
 
-for (const { what, make, mend, error } of faults) {
+for (const { what, make, repair, error } of faults) {
   test(`a start that fails because ${what} leaves nothing open`, async (t) => {
     const dataDir = mkdtempSync(join(tmpdir(), 'tidemark-compose-'))
     t.after(() => rmSync(dataDir, { recursive: true, force: true }))
@@ -45,7 +45,7 @@ for (const { what, make, mend, error } of faults) {
     await assert.rejects(compose(config, logger), error)
     refuseInUse(storePath(dataDir))
 
-    mend(dataDir)
+    repair(dataDir)
     // An index that is still open refuses to be opened again.
     const instance = await compose(config, logger)
     assert.ok(URL.canParse(await instance.listen()))

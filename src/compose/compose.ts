@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
-import { type AdminToken, adminTokenOf, adminTokenTold } from '../access/admin-token.ts'
+import { type AdminToken, adminTokenOf, markAdminTokenShown } from '../access/admin-token.ts'
 import { Authenticator } from '../access/authenticator.ts'
 import { RateLimits } from '../access/rate-limits.ts'
 import { SharedRates } from '../access/shared-rates.ts'
@@ -70,21 +70,25 @@ import { composeSearch, ownCopyId } from './compose-search.ts'
 import { OpenParts } from './open-parts.ts'
 
 /**
- * The longest time that the server waits for this before it listens. It is not ready before the record has been compared.
+ * How long a start waits for the comparison with the record of removals before the server listens. The server is not
+ * ready before the comparison is complete.
  */
-const removalsFirstMs = 10_000
+const comparisonWaitMs = 10_000
 
-/** Anybody who can set the token of this process, or read its data folder, has full control anyway. */
+/**
+ * The principal of the configured or generated admin token. Anybody who can set this token or read the data folder has
+ * full control anyway.
+ */
 const ownerOfLastResort = { kind: 'admin', keyId: null, name: null, role: 'owner' } as const
 
-/** A running instance: everything is wired, it listens after `listen`, and everything is closed after `close`. */
+/** An instance whose parts are open. It serves requests after `listen`, until `close`. */
 export interface Instance {
   readonly app: FastifyInstance
   readonly operator: Operator
   readonly ingest: Ingest
   readonly store: OpenStore['store']
-  /** Call `told` after the token was printed. */
-  readonly adminToken: Pick<AdminToken, 'made' | 'isUntold'> & { told(): Promise<void> }
+  /** Call `shown` after the token was printed. */
+  readonly adminToken: Pick<AdminToken, 'made' | 'mustBeShown'> & { shown(): Promise<void> }
   /** Codes that sign a person in to the console. */
   readonly signInCodes: SignInCodes
   /** The work that the search index has not done yet; null if this process has no index. */
@@ -95,8 +99,8 @@ export interface Instance {
 }
 
 export async function compose(config: Config, logger: FastifyBaseLogger): Promise<Instance> {
-  const answers = config.roles.includes('api')
-  const works = config.roles.includes('worker')
+  const isApi = config.roles.includes('api')
+  const isWorker = config.roles.includes('worker')
   await makeFolder(config.dataDir)
   await finishRestore(config.dataDir)
   await using parts = new OpenParts(logger)
@@ -108,9 +112,9 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
 
   const backend = backendOf(config)
   const { shared } = backend
-  const stillAway = (why: Error): void =>
+  const stillUnavailable = (why: Error): void =>
     incidents.failed('open-store', new UnavailableError(why.message, { cause: why }))
-  const open = withTracedCalls(await backend.open({ watch: pools, measures: metrics, stillAway }), tracer)
+  const open = withTracedCalls(await backend.open({ watch: pools, measures: metrics, stillUnavailable }), tracer)
   incidents.worked('open-store')
   parts.opened('store', () => open.close())
   const { store } = open
@@ -127,7 +131,7 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
   const operator = new Operator(store.operator)
   const cursors = await Cursors.load(store.access, incidents)
   const signal = new ChangeSignal(async () => (await store.changes.state()).newest, incidents)
-  const search = answers
+  const search = isApi
     ? await composeSearch({
         config,
         open,
@@ -147,7 +151,7 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
     config,
     store: store.analysis,
     clock: () => open.now(),
-    works,
+    isWorker,
     trusted,
     parts,
     incidents,
@@ -181,12 +185,12 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
     operator,
     hidden: written,
     loss: () => history.loss()?.historyId ?? null,
-    works,
+    isWorker,
     now: Date.now,
     logger,
   })
   const removalLoop = startRemovals(
-    { removals, operator: operator.read, works, notifications: open.notifications },
+    { removals, operator: operator.read, isWorker, notifications: open.notifications },
     incidents,
   )
   parts.opened('removal record', () => removalLoop.stop())
@@ -196,9 +200,9 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
     await search?.rebuild(why)
   })
   parts.opened('history', () => following.stop())
-  // A store that was set back must not show what was erased since, nor accept a revoked key. The wait is limited, because
-  // the record may be very long.
-  await Promise.race([removalLoop.firstLook, setTimeout(removalsFirstMs, undefined, { ref: false })])
+  // After a rollback of the store, erased documents must stay hidden and revoked keys invalid. The wait is limited,
+  // because the record may be very long.
+  await Promise.race([removalLoop.firstComparison, setTimeout(comparisonWaitMs, undefined, { ref: false })])
   const removeUnused = removalOfUnusedIndexes(config)
   const removing =
     removeUnused === null
@@ -208,7 +212,7 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
           incidents,
         )
   if (removing !== null) parts.opened('removal of unused indexes', () => removing.stop())
-  if (works) {
+  if (isWorker) {
     const { scrub } = open
     const { expireRuns } = analysis
     const jobs = [
@@ -250,7 +254,7 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
     parts.opened('jobs', () => Promise.all(jobs.map((job) => job.stop())))
   }
 
-  // After everything that can fail, because a token that is made must be shown.
+  // This comes after everything that can fail, because a created token must be shown.
   const token = await adminTokenOf(config.dataDir, config.adminToken)
   const authenticator = new Authenticator(store.access, [{ hash: token.hash, principal: ownerOfLastResort }])
   operator.onChange(() => {
@@ -272,7 +276,7 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
   const signInCodes = new SignInCodes()
   let stopping = false
   const checks: Record<string, Check> = {
-    ...(works ? { artifacts: artifactsCheck(config) } : {}),
+    ...(isWorker ? { artifacts: artifactsCheck(config) } : {}),
     ...(search === null ? {} : { index: search.check }),
     disk: () => diskCheck(config.dataDir, shared, open),
     removals: async () => removals.condition(),
@@ -340,7 +344,7 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
       classificationRoutes(typed, { store: store.catalog, timeoutMs: config.catalogTimeoutMs })
     },
   })
-  // Requests that do not end in time are cut off before the parts that they use are closed.
+  // Requests that do not finish in time are cut off before the parts that they use are closed.
   parts.opened('connections', () => app.server.closeAllConnections())
   parts.opened('requests', () => app.close(), config.shutdownDrainMs + config.shutdownTimeoutMs)
   parts.opened('readiness', () => {
@@ -354,7 +358,7 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
     operator,
     ingest,
     store,
-    adminToken: { ...token, told: () => adminTokenTold(config.dataDir, token) },
+    adminToken: { ...token, shown: () => markAdminTokenShown(config.dataDir, token) },
     signInCodes,
     indexBacklog: search === null ? null : async () => (await search.indexing()).backlog,
     listen: () => app.listen({ host: config.host, port: config.port }),
@@ -372,6 +376,6 @@ async function openTracer(config: Config, parts: OpenParts, measures: Metrics, l
 }
 
 function withTracedCalls(open: OpenStore, tracer: Tracer): OpenStore {
-  const ports = Object.entries(open.store).map(([name, port]) => [name, tracer.calls(`store ${name}.`, port)])
+  const ports = Object.entries(open.store).map(([name, port]) => [name, tracer.traceMethods(`store ${name}.`, port)])
   return { ...open, store: Object.fromEntries(ports) as OpenStore['store'] }
 }

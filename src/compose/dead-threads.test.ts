@@ -52,8 +52,8 @@ async function metric(name: string, pool: string): Promise<number> {
 }
 
 /** Polls until the condition holds. The timeout of the test is the limit. */
-async function until(isSo: () => Promise<boolean> | boolean): Promise<void> {
-  while (!(await isSo())) await new Promise((resolve) => setImmediate(resolve))
+async function until(condition: () => Promise<boolean> | boolean): Promise<void> {
+  while (!(await condition())) await new Promise((resolve) => setImmediate(resolve))
 }
 
 /** Ends all threads of a name and checks at once. Repeats if the replacements were faster than the check. */
@@ -95,7 +95,7 @@ after(async () => {
   rmSync(dataDir, { recursive: true, force: true })
 })
 
-test('a search thread ends: searches are answered, the service stays ready, log and metrics tell', async () => {
+test('a search thread exits: searches are answered, the service stays ready, log and metrics report it', async () => {
   const threads = await metric('tidemark_pool_members', 'search-threads')
   assert.equal(threads, threadsNamed('search thread').length)
   assert.equal(await metric('tidemark_pool_replaced_total', 'search-threads'), 0)
@@ -108,12 +108,12 @@ test('a search thread ends: searches are answered, the service stays ready, log 
   await until(async () => (await metric('tidemark_pool_replaced_total', 'search-threads')) === 1)
   assert.equal(await metric('tidemark_pool_members', 'search-threads'), threads)
   assert.equal((await ready('index')).status, 200)
-  const told = lines.filter(({ pool }) => pool === 'search-threads')
-  assert.equal(told.length, 1)
-  assert.match(told[0]!.err!.message, /exit code/)
+  const reported = lines.filter(({ pool }) => pool === 'search-threads')
+  assert.equal(reported.length, 1)
+  assert.match(reported[0]!.err!.message, /exit code/)
 })
 
-test('all search threads end at once: not ready until one serves again, then searches are answered', async () => {
+test('all search threads exit at once: not ready until one serves again, then searches are answered', async () => {
   const { status, detail } = await readyWithout('search thread', 'index')
   assert.equal(status, 503)
   assert.match(detail, /search-threads: \d+ of \d+ exited/)
@@ -121,11 +121,11 @@ test('all search threads end at once: not ready until one serves again, then sea
   assert.equal((await ready('index')).ok, true)
 })
 
-test('the index writer ends: not ready, search says unavailable, and all comes back by itself', async () => {
+test('the index writer exits: not ready, searches are unavailable, and both recover', async () => {
   assert.deepEqual(await readyWithout('index writer', 'index'), {
     status: 503,
     ok: false,
-    detail: 'the thread that keeps the index ended: the index is opened anew',
+    detail: 'the index thread stopped unexpectedly: the index is being reopened',
   })
   const answer = await search()
   if (answer.status !== 200) assert.equal(answer.json().code, 'search_backend_unavailable')
@@ -133,7 +133,7 @@ test('the index writer ends: not ready, search says unavailable, and all comes b
   assert.equal((await search()).json().results.length, 1)
 })
 
-test('the store writer ends: reads go on, not ready until the next serves, then writes are taken again', async () => {
+test('the store writer exits: reads continue, not ready until the next one serves, then writes are accepted again', async () => {
   const { status, detail } = await readyWithout('store writer', 'store')
   assert.equal(status, 503)
   assert.match(detail, /store-writer: 1 of 1 exited/)
@@ -142,7 +142,7 @@ test('the store writer ends: reads go on, not ready until the next serves, then 
   assert.deepEqual(await ready('store'), { status: 200, ok: true, detail: 'answers' })
 })
 
-test('a store reader ends: what it was at is 503 store_unavailable or answered, the rest is answered', async () => {
+test('a store reader exits: its open requests get 503 store_unavailable or an answer, all others are answered', async () => {
   const requests = Array.from({ length: 30 }, () => call('GET', '/admin/v1/datasets'))
   await threadsNamed('store reader')[0]!.terminate()
   for (const answer of await Promise.all(requests)) {

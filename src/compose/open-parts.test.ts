@@ -2,21 +2,21 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { OpenParts } from './open-parts.ts'
 
-interface Told {
+interface LogLine {
   readonly err: Error
   readonly part: string
 }
 
 function watched() {
-  const told: Told[] = []
-  const parts = new OpenParts({ error: (about: unknown) => void told.push(about as Told) })
+  const logged: LogLine[] = []
+  const parts = new OpenParts({ error: (about: unknown) => void logged.push(about as LogLine) })
   const closed: string[] = []
-  return { parts, told, closed, close: (name: string) => async () => void closed.push(name) }
+  return { parts, logged, closed, close: (name: string) => async () => void closed.push(name) }
 }
 
 suite('open parts', () => {
   test('close in the reverse order of their opening, each after the one before has ended', async () => {
-    const { parts, told, closed, close } = watched()
+    const { parts, logged, closed, close } = watched()
     parts.opened('store', close('store'))
     parts.opened('index', async () => {
       await new Promise(setImmediate)
@@ -25,11 +25,11 @@ suite('open parts', () => {
     parts.opened('server', close('server'))
     await parts.handOver()()
     assert.deepEqual(closed, ['server', 'index', 'store'])
-    assert.deepEqual(told, [])
+    assert.deepEqual(logged, [])
   })
 
-  test('a part that fails, and one that throws at once, keep no other open; both are named', async () => {
-    const { parts, told, closed, close } = watched()
+  test('parts that fail or throw do not keep others from closing, and are named', async () => {
+    const { parts, logged, closed, close } = watched()
     const rejected = new Error('rejected')
     const thrown = new Error('thrown')
     parts.opened('store', close('store'))
@@ -40,14 +40,14 @@ suite('open parts', () => {
     parts.opened('server', close('server'))
     await assert.rejects(parts.handOver()(), /failed to close: jobs, index;/)
     assert.deepEqual(closed, ['server', 'store'])
-    assert.deepEqual(told, [
+    assert.deepEqual(logged, [
       { err: thrown, part: 'jobs' },
       { err: rejected, part: 'index' },
     ])
   })
 
   test('a part that hangs is abandoned after its time limit, and its later failure is ignored', async () => {
-    const { parts, told, closed, close } = watched()
+    const { parts, logged, closed, close } = watched()
     const hanging = Promise.withResolvers<void>()
     parts.opened('store', close('store'))
     parts.opened('index', () => hanging.promise, 1)
@@ -55,13 +55,13 @@ suite('open parts', () => {
     hanging.reject(new Error('too late'))
     await new Promise(setImmediate)
     assert.deepEqual(closed, ['store'])
-    assert.equal(told.length, 1)
-    assert.equal(told[0]!.part, 'index')
-    assert.match(told[0]!.err.message, /did not close within 1 ms/)
+    assert.equal(logged.length, 1)
+    assert.equal(logged[0]!.part, 'index')
+    assert.match(logged[0]!.err.message, /did not close within 1 ms/)
   })
 
-  test('a scope that fails closes what was opened, and its own error is the one that is seen', async () => {
-    const { parts: made, told, closed, close } = watched()
+  test('a scope that fails closes what was opened, and rejects with its own error', async () => {
+    const { parts: made, logged, closed, close } = watched()
     const fault = new Error('the start failed')
     await assert.rejects(
       (async () => {
@@ -74,7 +74,7 @@ suite('open parts', () => {
     )
     assert.deepEqual(closed, ['store'])
     assert.deepEqual(
-      told.map(({ part }) => part),
+      logged.map(({ part }) => part),
       ['index'],
     )
   })

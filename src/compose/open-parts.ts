@@ -2,15 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Log } from '../platform/log.ts'
 
 /**
- * Longer than a healthy part needs, and short enough that a part that hangs is abandoned before a supervisor kills the
+ * Longer than a healthy part needs, but short enough that a part that hangs is abandoned before a supervisor kills the
  * process.
  */
 const closesWithinMs = 10_000
 
 /**
  * The open parts of an instance. Parts close in the reverse order of their opening, each within its time limit, whether
- * or not earlier ones failed. A part that fails or hangs is logged by its name. A start that fails closes the parts that
- * it has opened:
+ * or not earlier ones failed. A part that fails or hangs is logged by its name. A start that fails closes the parts
+ * that it has opened:
  *
  *   await using parts = new OpenParts(logger)
  *   const store = await openStore()
@@ -39,8 +39,8 @@ export class OpenParts implements AsyncDisposable {
   }
 
   /**
-   * From here on, leaving the scope closes nothing: the returned function does. It rejects after all parts have been
-   * closed, if one failed.
+   * From here on the returned function closes the parts, and leaving the scope does not. If a part fails, the function
+   * rejects after all parts have been closed.
    */
   handOver(): () => Promise<void> {
     const stack = this.#stack.move()

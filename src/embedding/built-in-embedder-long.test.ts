@@ -48,7 +48,7 @@ function reachable(options: ConstructorParameters<typeof BuiltInEmbedder>[1] = {
   return { embedder: new BuiltInEmbedder(english, { startProcess, ...options }), processes }
 }
 
-test('the runtime leaves nothing on this machine, and so has nothing to send to its maker', async () => {
+test('the runtime leaves no files on this machine, so it has no telemetry to send', async () => {
   const { embedder } = reachable()
   const left = await leftInHome(() => embedder.embed(['Felines rest for most of the day.'], 'query'))
   await embedder.close()
@@ -125,7 +125,7 @@ test('short passages go to the process together, and each has the vector that it
   for (const [i, text] of texts.entries()) assert.deepEqual((await one.embed([text], 'passage'))[0], together[i])
 })
 
-test('this text has this vector: another runtime or tokenizer that changes it is noticed', async () => {
+test('a fixed text has its known vector, so a runtime or tokenizer that changes vectors is noticed', async () => {
   const vector = await one('Tidemark keeps what was collected.')
   const expected = [-0.0312, 0.0113, -0.0115, -0.0411, 0.0785, -0.0118, 0.0562, -0.0284]
   for (const [index, value] of expected.entries()) assert.ok(Math.abs(vector[index]! - value) < 0.02, `${vector}`)
@@ -170,7 +170,7 @@ test('a query goes ahead of passages that wait', async () => {
   await passages
 })
 
-test('a query goes ahead of those that wait for another caller, and so does one that it joins', async (t) => {
+test('a query goes ahead of queries that wait for another caller, and so does a waiting query that its caller joins', async (t) => {
   const { embedder: one } = reachable()
   t.after(() => one.close())
   const ended: string[] = []
@@ -185,17 +185,17 @@ test('a query goes ahead of those that wait for another caller, and so does one 
     await crowd[0]
     const before = ended.length
     if (asksFor === 'shared') shared.join('single')
-    const asked = asksFor === 'shared' ? crowd.at(-1)! : ask('single', new Callers('single'))
-    await asked
+    const query = asksFor === 'shared' ? crowd.at(-1)! : ask('single', new Callers('single'))
+    await query
     // The text in progress, and a few more while the second process starts. In order of arrival it would be the last.
     assert.ok(ended.length - before <= 7, ended.slice(before).join(', '))
     await Promise.all(crowd)
   }
 })
 
-test('while one caller is at it, another is served by a second process, which goes when it has nothing to do', async (t) => {
+test('while one caller is served, a second process serves another one, and ends when it is idle', async (t) => {
   const events = new PoolEvents()
-  const { embedder: one, processes } = reachable({ watch: events, letGoAfterMs: 1 })
+  const { embedder: one, processes } = reachable({ watch: events, idleTimeoutMs: 1 })
   t.after(() => one.close())
   await one.embed(['a'], 'query')
   assert.equal(processes.length, 1)
@@ -209,7 +209,7 @@ test('while one caller is at it, another is served by a second process, which go
   assert.deepEqual(await one.embed(['c'], 'query'), await embedder.embed(['c'], 'query'))
 })
 
-test('while passages are run queries have a process of their own, to which that of passages gives way', async (t) => {
+test('while passages run, queries have a process of their own with a higher priority', async (t) => {
   const events = new PoolEvents()
   const { embedder: one, processes } = reachable({ watch: events })
   t.after(() => one.close())
@@ -238,13 +238,13 @@ test('the main thread stays free', async () => {
   assert.ok(utilization < 0.5, `${utilization}`)
 })
 
-test('giving up rejects at once, stops the work and leaves nothing behind', async () => {
+test('cancelling rejects at once, stops the work and leaves nothing behind', async () => {
   const controller = new AbortController()
-  const given = embedder.embed(Array(500).fill(long), 'passage', controller.signal)
+  const cancelled = embedder.embed(Array(500).fill(long), 'passage', controller.signal)
   await one('running', 'query')
   const startedMs = performance.now()
   controller.abort()
-  await assert.rejects(given, fails('aborted'))
+  await assert.rejects(cancelled, fails('aborted'))
   assert.equal(getEventListeners(controller.signal, 'abort').length, 0)
   // 500 such texts take about a minute on a quiet machine (2026-11).
   await one('next')
@@ -285,7 +285,7 @@ test('a process that exits fails its calls and is started again; one that keeps 
   await fragile.close()
 })
 
-test('a process that hangs is ended for it and started again; a long run that goes on is not', async (t) => {
+test('a process that hangs is killed and started again; a long run that makes progress is not', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] })
   const silenceMaxMs = 60_000
   const { embedder: slow, processes } = reachable({ silenceMaxMs })
@@ -306,7 +306,7 @@ test('a process that hangs is ended for it and started again; a long run that go
   assert.equal(processes.length, 2)
 })
 
-test('a damaged or missing file is named by its role, and noticed when it is put right', async (t) => {
+test('a damaged or missing file is named by its role, and a repaired one is noticed', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'tidemark-model-'))
   t.after(() => rm(folder, { recursive: true }))
   const directory = pathToFileURL(`${folder}/`)
@@ -330,7 +330,7 @@ test('a damaged or missing file is named by its role, and noticed when it is put
   assert.equal(processes.length, 3)
 })
 
-test('compiled code is kept for the next process, although the process is killed', async (t) => {
+test('compiled code is cached for the next process, although the process is killed', async (t) => {
   const cache = await mkdtemp(join(tmpdir(), 'tidemark-compiled-'))
   const startProcess: typeof startModelProcess = (...started) => {
     const { NODE_COMPILE_CACHE: before = '' } = process.env

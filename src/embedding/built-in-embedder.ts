@@ -4,8 +4,8 @@
  * or for another caller's query; they end after a minute without work, and the process for passages has lower priority.
  *
  * If a process exits, or hangs and is killed, the call in progress fails with a retryable error and the next call
- * starts another process. If that keeps happening, or a file of the model is damaged, calls fail at once for a while
- * and then the start is tried again, so a repaired file is noticed without a restart. An idle process does not keep its
+ * starts another process. If that keeps happening, or a file of the model is damaged, calls fail at once for a while.
+ * Then the start is tried again, so a repaired file is noticed without a restart. An idle process does not keep its
  * parent alive, and ends when its parent does.
  *
  * A worker thread was rejected: the native runtime aborts the whole server (SIGABRT, exit code 134, onnxruntime-node
@@ -29,10 +29,10 @@ import { type TextFault, vectorsOrFault } from './normalise-vector.ts'
 import { type Job, type Run, RunQueue } from './run-queue.ts'
 
 export interface BuiltInEmbedderOptions {
-  /** Queries at once. With 1, passages and queries share one process. */
+  /** The number of concurrent queries. With 1, passages and queries share one process. */
   readonly processes?: number
   /** How long an idle process for queries lives. */
-  readonly letGoAfterMs?: number
+  readonly idleTimeoutMs?: number
   /** Threads within one run. On two busy cores two threads were slower than one. */
   readonly threads?: number
   /**
@@ -102,7 +102,7 @@ export class BuiltInEmbedder implements Embedder {
       kept: 0,
       callsPerMember: 1,
       takes: (position, call) => position === 0 || (call as ModelCall).kind === 'query',
-      letGoAfterMs: options.letGoAfterMs ?? 60_000,
+      idleTimeoutMs: options.idleTimeoutMs ?? 60_000,
       start: () => {
         const channel = processChannel(startProcess(model, directory, threads))
         return { calls: new Calls(channel, { name: "built-in model's process", idleKeepsAlive: false, silenceMaxMs }) }
@@ -122,17 +122,17 @@ export class BuiltInEmbedder implements Embedder {
     if (this.#closed) throw closedError()
     if (signal?.aborted) throw abortedError()
     if (texts.length === 0) return []
-    // A caller that joins later waits no longer than the first one.
-    const line = `${kind} ${callers.ids[0]}`
-    const waiting = this.#waitingTexts.get(line) ?? 0
+    // Counts against the first caller. A caller that joins later adds no texts.
+    const queueKey = `${kind} ${callers.ids[0]}`
+    const waiting = this.#waitingTexts.get(queueKey) ?? 0
     if (waiting > 0 && waiting + texts.length > this.#waitingTextsMax) {
       throw new EmbeddingError('overloaded', `${waiting} texts wait for the built-in model`)
     }
-    this.#waitingTexts.set(line, waiting + texts.length)
+    this.#waitingTexts.set(queueKey, waiting + texts.length)
     const id = this.#nextId++
     const { promise, resolve, reject } = Promise.withResolvers<Float32Array[]>()
-    const giveUp = () => reject(abortedError())
-    signal?.addEventListener('abort', giveUp, { once: true })
+    const onAbort = () => reject(abortedError())
+    signal?.addEventListener('abort', onAbort, { once: true })
     callers.onJoin = (caller) => {
       this.#queue.join(id, caller)
       this.#runNext()
@@ -146,11 +146,11 @@ export class BuiltInEmbedder implements Embedder {
     } finally {
       // No further text of the call is run after it was cancelled or has failed.
       this.#queue.remove(id)
-      signal?.removeEventListener('abort', giveUp)
+      signal?.removeEventListener('abort', onAbort)
       callers.onJoin = () => {}
-      const left = this.#waitingTexts.get(line)! - texts.length
-      if (left === 0) this.#waitingTexts.delete(line)
-      else this.#waitingTexts.set(line, left)
+      const left = this.#waitingTexts.get(queueKey)! - texts.length
+      if (left === 0) this.#waitingTexts.delete(queueKey)
+      else this.#waitingTexts.set(queueKey, left)
     }
   }
 
@@ -175,7 +175,7 @@ export class BuiltInEmbedder implements Embedder {
       this.#queue.remove(job.id)
       job.reject(error)
     } finally {
-      this.#queue.over(run)
+      this.#queue.finish(run)
       this.#runNext()
     }
   }
@@ -186,9 +186,9 @@ export class BuiltInEmbedder implements Embedder {
  * `unavailable`.
  */
 function asEmbeddingError(error: unknown): unknown {
-  const said = error instanceof CallLost ? error.cause : error
-  if (said instanceof Error && said.name === 'EmbeddingError') {
-    const { code, message, textIndexes, cause } = said as EmbeddingError
+  const reported = error instanceof CallLost ? error.cause : error
+  if (reported instanceof Error && reported.name === 'EmbeddingError') {
+    const { code, message, textIndexes, cause } = reported as EmbeddingError
     return new EmbeddingError(code, message, { textIndexes, cause })
   }
   if (!(error instanceof CallLost)) return error

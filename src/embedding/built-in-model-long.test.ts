@@ -11,7 +11,7 @@ import { type BuiltInModel, builtInModels } from './built-in-models.ts'
 const pathOf = (model: BuiltInModel): string => fileURLToPath(new URL(model.files.weights.name, model.directory))
 
 for (const model of Object.values(builtInModels)) {
-  test(`${model.id}: the vectors are those of the model's file as it is, bit for bit`, async () => {
+  test(`${model.id}: the vectors are the same, bit for bit, as those of the original model file`, async () => {
     const whole = await InferenceSession.create(await readFile(pathOf(model)), { intraOpNumThreads: 1 })
     const loaded = await loadBuiltInModel(model, model.directory, 1)
     for (const length of [1, 7, 64, 130, 512]) {
@@ -32,7 +32,7 @@ for (const model of Object.values(builtInModels)) {
   })
 }
 
-test('weights are pages of their file, and the file may be linked from elsewhere', {
+test('the weights are memory-mapped, and their file may be a symbolic link', {
   skip: process.platform !== 'linux',
 }, async (t) => {
   const model = builtInModels.bgeSmallEn

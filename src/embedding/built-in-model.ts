@@ -2,11 +2,11 @@
  * Runs one of the models that ship with the product (int8 ONNX). Only `built-in-process.ts` imports this, because it
  * loads the native runtime, and a run blocks the thread for 4 ms (a few words) to 200 ms and more (512 tokens).
  *
- * Each run has one text, never a batch: the vector of a text must be the same to the last bit whatever other texts are
- * embedded with it. Copies share it, unchanged chunks keep it, and two servers give the same answers. Dynamic
- * quantisation uses one scale for the whole tensor, so in a batch the vector of a text depends on its neighbours,
- * padded or not: in batches of eight abstracts the cosine to the vector alone fell to .995, and search results lie
- * about .001 apart. Batches would save up to 45 % of the CPU of short texts, and nothing from 128 tokens.
+ * Each run has one text, never a batch. The vector of a text must be the same to the last bit, whatever other texts are
+ * embedded with it: copies share it, unchanged chunks keep it, and two servers give the same answers. Dynamic
+ * quantisation uses one scale for the whole tensor, so in a batch the vector of a text depends on its neighbours. In
+ * batches of eight abstracts its cosine to the vector of the text alone fell to .995, while neighbouring search results
+ * differ by about .001. Batches would save up to 45 % of the CPU of short texts, and nothing from 128 tokens.
  * docs/ranking.md has the overhead over the bare session.
  */
 import { createHash } from 'node:crypto'
@@ -47,9 +47,12 @@ async function checkedPath(model: BuiltInModel, directory: URL, role: ModelFile)
     if (sum.digest('hex') === sha256) return path
   } catch (error) {
     const { code = 'unknown' } = error as NodeJS.ErrnoException
-    throw new EmbeddingError('damaged_model', `the built-in model's ${role} cannot be read (${code})`)
+    throw new EmbeddingError('damaged_model', `the file of the built-in model's ${role} cannot be read (${code})`)
   }
-  throw new EmbeddingError('damaged_model', `the built-in model's ${role} differ from the shipped ones (checksum)`)
+  throw new EmbeddingError(
+    'damaged_model',
+    `the file of the built-in model's ${role} differs from the shipped one (checksum)`,
+  )
 }
 
 type TokensOf = (text: string) => number[]

@@ -16,12 +16,12 @@ export interface BuiltInModel {
   readonly files: Readonly<Record<ModelFile, { readonly name: string; readonly sha256: string }>>
   /** The text before each query or passage. */
   readonly prefixes: { readonly query: string; readonly passage: string }
-  /** The tokeniser: as the files describe, or the unigram rule, for a large vocabulary. */
+  /** `as_described` follows the tokeniser files. `unigram` is `UnigramTokenizer`, for a large vocabulary. */
   readonly tokenizer: 'as_described' | 'unigram'
   /** The tokens that begin and end a text. */
   readonly beginToken: number
   readonly endToken: number
-  /** Whether the graph needs the input that assigns all tokens to one text. */
+  /** Whether the graph needs the input `token_type_ids`, which is all zeros. */
   readonly takesTokenTypes: boolean
   /** How the output becomes one vector: from the state of the first token, or by the graph itself. */
   readonly pooling: 'first_token' | 'in_graph'
@@ -62,7 +62,7 @@ const bgeSmallEn: BuiltInModel = {
   pooling: 'first_token',
 }
 
-/** A 4-bit copy, as its name says: its vectors are near those of the original, but not the same. */
+/** Quantised to 4 bits, as its name says: its vectors are close to those of the original, but not the same. */
 const multilingualE5Small: BuiltInModel = {
   id: 'multilingual-e5-small-q4',
   dimensions: 384,

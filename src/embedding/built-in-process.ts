@@ -1,7 +1,7 @@
 /**
  * A process that runs a built-in model, started by `BuiltInEmbedder` as `built-in-process.ts MODEL DIRECTORY THREADS`.
- * It receives a few texts at a time, runs them one after the other, and replies with vectors of length 1. While the
- * parent drains, it still replies.
+ * It receives a few texts at a time, runs them one after the other, and replies with vectors of length 1. It keeps
+ * replying while the parent shuts down.
  */
 import { flushCompileCache } from 'node:module'
 import { getPriority, setPriority } from 'node:os'
@@ -21,24 +21,23 @@ export interface ModelCall {
 export type ModelAnswer = readonly (Float32Array | TextFault)[]
 
 /**
- * The niceness of queries, below everything else: beside many texts, the p99 of keyword searches grew to 1.9 to 2.4
- * times, and to 4.4 times without this.
+ * The niceness of queries. Their priority is below everything else, so that embedding does not slow keyword searches.
  */
 const queriesNice = 5
 /**
- * The niceness of passages, below queries, because nobody waits for them. A process that has run one keeps it: only an
- * administrator may raise a priority again.
+ * The niceness of passages. Their priority is below queries, because nobody waits for them. A process that has run a
+ * passage keeps this niceness, because only root may lower a niceness.
  */
 const passagesNice = 10
 
-function giveWay(nice: number): void {
+function lowerPriority(nice: number): void {
   if (getPriority() < nice) setPriority(nice)
 }
 
 async function run(model: BuiltInModel, directory: URL, threads: number): Promise<void> {
   const { started, failed } = answerCalls<ModelCall>({
     async answer({ texts, kind }): Promise<ModelAnswer> {
-      if (kind === 'passage') giveWay(passagesNice)
+      if (kind === 'passage') lowerPriority(passagesNice)
       const { tokens, run } = await loading
       const vectors: (Float32Array | TextFault)[] = []
       for (const text of texts) vectors.push(normaliseVector(await run(tokens(text, kind)), model.dimensions))
@@ -57,7 +56,7 @@ async function run(model: BuiltInModel, directory: URL, threads: number): Promis
   }
 }
 
-giveWay(queriesNice)
+lowerPriority(queriesNice)
 const [id, directory, threads] = process.argv.slice(2)
 const model = builtInModel(id ?? '')
 if (model === undefined || directory === undefined) throw new Error('this module is started by BuiltInEmbedder')

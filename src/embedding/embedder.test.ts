@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { cosineAsOf, knowsLanguage, usualCosines } from './embedder.ts'
+import { cosineAsOf, defaultCosines, knowsLanguage } from './embedder.ts'
 
 test('knows a language by its primary subtag', () => {
   const english = { languages: ['en'] }
@@ -13,7 +13,7 @@ test('knows a language by its primary subtag', () => {
   assert.ok(knowsLanguage({ languages: null }, 'zh'))
 })
 
-test("a cosine in another model's terms keeps its place between unrelated and related", () => {
+test("a cosine in another model's terms keeps its position between unrelated and related", () => {
   const high = { unrelated: 0.72, related: 0.92 }
   for (const [cosine, as] of [
     [0.4, 0.72],
@@ -21,7 +21,7 @@ test("a cosine in another model's terms keeps its place between unrelated and re
     [0.6, 0.82],
     [0.2, 0.62],
   ] as const) {
-    assert.ok(Math.abs(cosineAsOf(cosine, usualCosines, high) - as) < 1e-12)
-    assert.ok(Math.abs(cosineAsOf(as, high, usualCosines) - cosine) < 1e-12)
+    assert.ok(Math.abs(cosineAsOf(cosine, defaultCosines, high) - as) < 1e-12)
+    assert.ok(Math.abs(cosineAsOf(as, high, defaultCosines) - cosine) < 1e-12)
   }
 })

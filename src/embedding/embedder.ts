@@ -14,7 +14,7 @@ export interface CosineShape {
 }
 
 /** The assumption for an unknown model. */
-export const usualCosines: CosineShape = { unrelated: 0.4, related: 0.8 }
+export const defaultCosines: CosineShape = { unrelated: 0.4, related: 0.8 }
 
 /** Scales a cosine of one model to the other. */
 export function cosineAsOf(cosine: number, of: CosineShape, as: CosineShape): number {
@@ -44,7 +44,7 @@ export interface Embedder {
   close(): Promise<void>
 }
 
-/** `en-GB` counts as `en`. A document without a language counts as known, because nothing speaks against its vector. */
+/** Whether the model knows the language of a text. `en-GB` counts as `en`, and a missing language counts as known. */
 export function knowsLanguage(embedder: Pick<Embedder, 'languages'>, language: string | null): boolean {
   if (embedder.languages === null || language === null) return true
   const primary = language.toLowerCase().split(/[-_]/, 1)[0] ?? ''

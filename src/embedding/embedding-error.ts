@@ -3,8 +3,8 @@ import { UnavailableError } from '../platform/errors.ts'
 /**
  * Every way in which embedding fails, and whether the same call may succeed later without intervention.
  *
- * Not retryable with `textIndexes`: those texts never get a vector, so set them aside. Not retryable without: an
- * operator must fix the set-up first; the texts are fine, so keep them waiting.
+ * If an error is not retryable and has `textIndexes`, those texts never get a vector, so set them aside. If it is not
+ * retryable and has none, the texts are fine, so keep them waiting: an operator must fix the set-up first.
  */
 const embeddingErrorCodes = {
   /** No answer, an error (HTTP 408, 429, 5xx), an open circuit breaker, or an exited process. */

@@ -165,7 +165,7 @@ test('puts vectors that come in another order with their texts', async (t) => {
   assert.deepEqual(firsts(await embedder.embed(['a', 'bb', 'ccc'], 'passage')), [1, 2, 3])
 })
 
-test('tries again after 408, 429, 5xx and a lost connection', async (t) => {
+test('retries after 408, 429, 5xx and a lost connection', async (t) => {
   const { provider, embedder } = await setUp(t)
   const troubles: Reply[] = [
     status(408),
@@ -188,14 +188,14 @@ test('tries again after 408, 429, 5xx and a lost connection', async (t) => {
 
 test('a request in progress is never cancelled for a retry', async (t) => {
   for (const kind of ['query', 'passage'] as const) {
-    const { provider, embedder } = await setUp(t, { [`${kind}TimeoutMs`]: 50 })
+    const { provider, embedder } = await setUp(t, { [`${kind}TimeoutMs`]: 1000 })
     provider.reply = hang
     await assert.rejects(embedder.embed(['a'], kind), fails('timed_out'))
     assert.equal(provider.received.length, 1, kind)
   }
 })
 
-test('gives up after its attempts', async (t) => {
+test('fails after the last attempt', async (t) => {
   const { provider, embedder } = await setUp(t)
   provider.reply = status(500)
   await assert.rejects(
@@ -278,7 +278,7 @@ test('refuses answers that are not vectors for these texts', async (t) => {
   assert.equal(embedder.dimensions, null)
 })
 
-test('keeps to its dimensions, learnt or given', async (t) => {
+test('keeps to its dimensions, learnt or configured', async (t) => {
   const { provider, embedder } = await setUp(t)
   await embedder.embed(['a'], 'query')
   provider.reply = body('{"data": [{"index": 0, "embedding": [1, 2]}]}')
@@ -290,9 +290,9 @@ test('keeps to its dimensions, learnt or given', async (t) => {
   await assert.rejects(fresh.embed(['a', 'b'], 'query'), fails('wrong_dimensions'))
   assert.equal(fresh.dimensions, null)
 
-  const given = new HttpEmbedder({ profileId: 'p', url: provider.url, model: 'm', dimensions: 5 })
+  const configured = new HttpEmbedder({ profileId: 'p', url: provider.url, model: 'm', dimensions: 5 })
   provider.reply = answer
-  await assert.rejects(given.embed(['a'], 'query'), fails('wrong_dimensions'))
+  await assert.rejects(configured.embed(['a'], 'query'), fails('wrong_dimensions'))
 })
 
 test('names the texts that got a vector of zeros', async (t) => {
@@ -334,7 +334,7 @@ test('finds the texts that a provider refuses, whichever they are', async (t) =>
   )
 })
 
-test('a provider that refuses everything is set up wrongly: no text is blamed', async (t) => {
+test('a provider that refuses everything is misconfigured: no text is blamed', async (t) => {
   const { provider, embedder } = await setUp(t)
   provider.reply = status(400)
   await assert.rejects(
@@ -359,7 +359,7 @@ test('no text can break a request', async (t) => {
   )
 })
 
-test('rejects at once when the caller gives up: in a request, in a pause, before', async (t) => {
+test('rejects at once when the caller cancels: during a request, in a pause, or before', async (t) => {
   const { provider, embedder } = await setUp(t, { retryDelayMs: 1_000, retryDelayMaxMs: 60_000 })
   for (const reply of [hang, status(503, { 'retry-after': '30' })]) {
     provider.reply = reply
@@ -386,7 +386,7 @@ test('closing ends requests in progress', async (t) => {
   await assert.rejects(embedder.embed(['a'], 'query'), fails('closed'))
 })
 
-test('a provider that hangs costs each caller one time-out, then nothing; when it is back, so are the vectors', async (t) => {
+test('a provider that hangs costs each caller one timeout, then nothing; when it is back, vectors are made again', async (t) => {
   const options = { queryTimeoutMs: 30, attemptsMax: 1, breakerFailuresMax: 3, breakerCooldownMs: 600 }
   const { provider, embedder } = await setUp(t, options)
   provider.reply = hang
@@ -402,7 +402,7 @@ test('a provider that hangs costs each caller one time-out, then nothing; when i
   assert.deepEqual(firsts(await embedder.embed(['abc', 'd'], 'passage')), [3, 1])
 })
 
-test('callers less patient than the time-out open the circuit too', async (t) => {
+test('callers that cancel before the timeout open the circuit too', async (t) => {
   const timeoutMs = 20_000
   const { provider, embedder } = await setUp(t, { queryTimeoutMs: timeoutMs, attemptsMax: 1, breakerFailuresMax: 2 })
   const now = performance.now.bind(performance)
@@ -448,7 +448,7 @@ test('works once a provider appears that was not there at the start', async (t) 
   assert.equal(embedder.dimensions, 3)
 })
 
-test('wrong answers open the circuit like no answers, and right ones close it', async (t) => {
+test('bad answers open the circuit like missing ones, and good ones close it', async (t) => {
   const { provider, embedder } = await setUp(t, { dimensions: 3, breakerFailuresMax: 2, breakerCooldownMs: 300 })
   provider.reply = body('{"data": [{"index": 0, "embedding": [1]}]}')
   for (let i = 0; i < 2; i++) await assert.rejects(embedder.embed(['a'], 'query'), fails('wrong_dimensions'))
@@ -477,7 +477,7 @@ async function until(call: () => Promise<unknown>): Promise<void> {
   }
 }
 
-test('further queries of a caller wait here, and leave when cancelled; the first of another caller does not wait', async (t) => {
+test('further queries of a caller wait in the queue, and leave it when cancelled; the first of another caller does not wait', async (t) => {
   const { provider, embedder } = await setUp(t, { queriesMax: 2 })
   const open: (() => void)[] = []
   provider.reply = (request, response) => {
@@ -493,7 +493,7 @@ test('further queries of a caller wait here, and leave when cancelled; the first
   const shared = new Callers('a')
   const all = ['a1', 'a2', 'a3', 'a4'].map((text) => ask(text, new Callers('a')))
   all.push(ask('shared', shared))
-  const given = ask('given up', new Callers('a'), controller.signal)
+  const cancelled = ask('cancelled', new Callers('a'), controller.signal)
   await arrived(2)
   // Passages do not wait for queries.
   await embedder.embed(['passage'], 'passage')
@@ -509,7 +509,7 @@ test('further queries of a caller wait here, and leave when cancelled; the first
     ],
   )
   controller.abort()
-  await assert.rejects(given, fails('aborted'))
+  await assert.rejects(cancelled, fails('aborted'))
   for (const reply of open.splice(0)) reply()
   await arrived(7)
   for (const reply of open) reply()

@@ -15,7 +15,7 @@ import { FairSlots } from '../fair-queue/fair-slots.ts'
 import { type BreakerState, CircuitBreaker, type Permit } from '../outbound/circuit-breaker.ts'
 import { type RetrySteps, retryDelay } from '../outbound/retry-delay.ts'
 import { batchTexts } from './batch-texts.ts'
-import { type Embedder, type EmbeddingKind, usualCosines } from './embedder.ts'
+import { defaultCosines, type Embedder, type EmbeddingKind } from './embedder.ts'
 import { abortedError, closedError, EmbeddingError } from './embedding-error.ts'
 import type { TextFault } from './normalise-vector.ts'
 import { normaliseVector, vectorsOrFault } from './normalise-vector.ts'
@@ -38,8 +38,7 @@ export interface HttpEmbedderOptions {
   readonly requestsMax?: number
   /**
    * Concurrent queries at the provider, beyond the first of each caller; others wait in a fair queue. With a provider
-   * that works on one at a time, a query waits for that many. One that takes 0.1 s per query does ten times as many per
-   * second.
+   * that works on one request at a time, a query may wait there for this many others.
    */
   readonly queriesMax?: number
   /**
@@ -82,7 +81,7 @@ export class HttpEmbedder implements Embedder {
   readonly profileId: string
   readonly model: string
   readonly languages: readonly string[] | null
-  readonly cosines = usualCosines
+  readonly cosines = defaultCosines
 
   readonly #endpoint: Endpoint
   readonly #prefixes: Readonly<Record<EmbeddingKind, string>>
@@ -135,12 +134,12 @@ export class HttpEmbedder implements Embedder {
     if (this.#closed) throw closedError()
     if (signal?.aborted) throw abortedError()
     if (kind === 'passage') return this.#embedNow(texts, kind, signal)
-    const endTurn = await this.#querySlots.take(callers, signal)
-    if (endTurn === null) throw abortedError()
+    const releaseSlot = await this.#querySlots.take(callers, signal)
+    if (releaseSlot === null) throw abortedError()
     try {
       return await this.#embedNow(texts, kind, signal)
     } finally {
-      endTurn()
+      releaseSlot()
     }
   }
 
@@ -263,12 +262,13 @@ export class HttpEmbedder implements Embedder {
         this.#lastFailure = outcome.error.message
         return outcome
       case 'aborted':
-        // Callers with less patience than the timeout must not hide that a provider hangs. This is half of what a
-        // search waits.
+        // A caller may cancel long before the timeout, and the breaker must still notice a provider that hangs. So a
+        // cancelled request counts as failed after a quarter of the timeout, which is half of the time that a search
+        // waits.
         if (performance.now() - startedMs >= timeoutMs / 4) {
           permit.failed()
           this.#lastFailure = 'the embedding provider did not answer in time'
-        } else permit.givenUp()
+        } else permit.abandoned()
         return outcome
     }
   }

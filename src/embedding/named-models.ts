@@ -2,10 +2,10 @@ import { type Config, ConfigError } from '../settings/config.ts'
 import { type BuiltInModel, builtInModel, builtInModels } from './built-in-models.ts'
 
 /**
- * The built-in models without a setting: the multilingual one, and for English both, because the smaller one knows
- * technical texts better. docs/ranking.md has the measurements.
+ * The built-in models if none is named: the multilingual one for all texts, and for English texts also the English one,
+ * because it knows technical texts better. docs/ranking.md has the measurements.
  */
-const usualModels = [builtInModels.multilingualE5Small, builtInModels.bgeSmallEn]
+const defaultModels = [builtInModels.multilingualE5Small, builtInModels.bgeSmallEn]
 
 /** The built-in models that the settings name, the one for all texts first; none if an endpoint is set. */
 export function namedModels({
@@ -13,7 +13,7 @@ export function namedModels({
   embeddingModel,
 }: Pick<Config, 'embeddingUrl' | 'embeddingModel'>): readonly BuiltInModel[] {
   if (embeddingUrl !== null) return []
-  if (embeddingModel === null) return usualModels
+  if (embeddingModel === null) return defaultModels
   const known = Object.values(builtInModels).map(({ id }) => id)
   const names = embeddingModel.split(',')
   const models = names.map((name, i) => {

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { EmbeddingError } from './embedding-error.ts'
 import { normaliseVector, vectorsOrFault } from './normalise-vector.ts'
 
-const code = (wanted: string) => (error: unknown) => error instanceof EmbeddingError && error.code === wanted
+const code = (expected: string) => (error: unknown) => error instanceof EmbeddingError && error.code === expected
 
 test('any finite vector gets length 1, any other is refused', () => {
   fc.assert(

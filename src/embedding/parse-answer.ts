@@ -27,7 +27,7 @@ export function parseAnswer(body: string, count: number): Float32Array[] {
   const vectors = new Array<Float32Array | undefined>(count).fill(undefined)
   for (const item of data as unknown[]) {
     if (typeof item !== 'object' || item === null || !('index' in item) || !('embedding' in item)) {
-      throw bad('with an item that lacks `index` or `embedding`')
+      throw bad('with an item without `index` or `embedding`')
     }
     const { index } = item
     if (typeof index !== 'number' || !Number.isInteger(index) || index < 0 || index >= count) {
@@ -36,6 +36,6 @@ export function parseAnswer(body: string, count: number): Float32Array[] {
     if (vectors[index] !== undefined) throw bad('with the same `index` twice')
     vectors[index] = parseVector(item.embedding)
   }
-  // There are as many items as texts, no index twice and none outside, so every position is filled.
+  // There are as many items as texts, and no index is repeated or out of range, so every position is filled.
   return vectors as Float32Array[]
 }

@@ -3,7 +3,7 @@ import { getEventListeners } from 'node:events'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Callers } from '../fair-queue/callers.ts'
-import { type Embedder, usualCosines } from './embedder.ts'
+import { defaultCosines, type Embedder } from './embedder.ts'
 import { abortedError, EmbeddingError } from './embedding-error.ts'
 import { QueryCache } from './query-cache.ts'
 
@@ -12,8 +12,8 @@ class HeldEmbedder implements Embedder {
   readonly model = 'held'
   readonly dimensions = 1
   readonly languages = null
-  readonly cosines = usualCosines
-  readonly asked: {
+  readonly cosines = defaultCosines
+  readonly requests: {
     text: string
     signal: AbortSignal
     callers?: Callers | undefined
@@ -31,7 +31,7 @@ class HeldEmbedder implements Embedder {
     return new Promise((resolve, reject) => {
       signal!.addEventListener('abort', () => reject(abortedError()))
       const fail = (): void => reject(new EmbeddingError('unavailable', 'down'))
-      this.asked.push({ text: texts[0]!, signal: signal!, callers, answer: (vector) => resolve([vector]), fail })
+      this.requests.push({ text: texts[0]!, signal: signal!, callers, answer: (vector) => resolve([vector]), fail })
     })
   }
 
@@ -41,8 +41,8 @@ class HeldEmbedder implements Embedder {
 /** Replies at once with a number for each text it receives. */
 class CountingEmbedder extends HeldEmbedder {
   override async embed(texts: readonly string[]): Promise<Float32Array[]> {
-    this.asked.push({ text: texts[0]!, signal: new AbortController().signal, answer: () => {}, fail: () => {} })
-    return [Float32Array.of(this.asked.length)]
+    this.requests.push({ text: texts[0]!, signal: new AbortController().signal, answer: () => {}, fail: () => {} })
+    return [Float32Array.of(this.requests.length)]
   }
 }
 
@@ -52,26 +52,26 @@ test('the same query at the same time is embedded once, and each caller has its 
   const cache = new QueryCache()
   const embedder = new HeldEmbedder()
   const both = Promise.all([cache.embed(embedder, 'a'), cache.embed(embedder, 'a')])
-  assert.equal(embedder.asked.length, 1)
-  embedder.asked[0]!.answer(Float32Array.of(7))
+  assert.equal(embedder.requests.length, 1)
+  embedder.requests[0]!.answer(Float32Array.of(7))
   const [first, second] = await both
   first![0] = 0
   assert.equal(second![0], 7)
   assert.equal((await cache.embed(embedder, 'a'))[0], 7)
-  assert.equal(embedder.asked.length, 1)
+  assert.equal(embedder.requests.length, 1)
 })
 
-test('a caller that asks for a waiting query joins it by name, once', async () => {
+test('a caller whose query is waiting already joins it by name, once', async () => {
   const cache = new QueryCache()
   const embedder = new HeldEmbedder()
   const all = [cache.embed(embedder, 'a', undefined, 'first')]
   const joined: string[] = []
-  embedder.asked[0]!.callers!.onJoin = (caller) => joined.push(caller)
+  embedder.requests[0]!.callers!.onJoin = (caller) => joined.push(caller)
   for (const caller of ['second', 'first', 'second', 'third']) all.push(cache.embed(embedder, 'a', undefined, caller))
   assert.deepEqual(joined, ['second', 'third'])
-  assert.deepEqual(embedder.asked[0]!.callers!.ids, ['first', 'second', 'third'])
-  assert.equal(embedder.asked.length, 1)
-  embedder.asked[0]!.answer(Float32Array.of(7))
+  assert.deepEqual(embedder.requests[0]!.callers!.ids, ['first', 'second', 'third'])
+  assert.equal(embedder.requests.length, 1)
+  embedder.requests[0]!.answer(Float32Array.of(7))
   await Promise.all(all)
 })
 
@@ -80,10 +80,10 @@ test('profiles do not share vectors', async () => {
   const [one, eleven] = [new CountingEmbedder('1'), new CountingEmbedder('11')]
   await cache.embed(one, '1a')
   await cache.embed(eleven, 'a')
-  assert.equal(eleven.asked.length, 1)
+  assert.equal(eleven.requests.length, 1)
 })
 
-test('a caller that gives up leaves the others their embedding; the last one stops it', async () => {
+test('a caller that cancels leaves the embedding to the others; when the last one cancels, it stops', async () => {
   const cache = new QueryCache()
   const embedder = new HeldEmbedder()
   const [impatient, patient] = [new AbortController(), new AbortController()]
@@ -91,13 +91,13 @@ test('a caller that gives up leaves the others their embedding; the last one sto
   const second = cache.embed(embedder, 'a', patient.signal)
   impatient.abort()
   await assert.rejects(first, aborted)
-  assert.ok(!embedder.asked[0]!.signal.aborted)
+  assert.ok(!embedder.requests[0]!.signal.aborted)
   patient.abort()
   await assert.rejects(second, aborted)
-  assert.ok(embedder.asked[0]!.signal.aborted)
+  assert.ok(embedder.requests[0]!.signal.aborted)
   const third = cache.embed(embedder, 'a')
-  assert.equal(embedder.asked.length, 2)
-  embedder.asked[1]!.answer(Float32Array.of(1))
+  assert.equal(embedder.requests.length, 2)
+  embedder.requests[1]!.answer(Float32Array.of(1))
   await third
   assert.equal(getEventListeners(patient.signal, 'abort').length, 0)
 })
@@ -106,11 +106,11 @@ test('a failure reaches every waiting caller and is not cached', async () => {
   const cache = new QueryCache()
   const embedder = new HeldEmbedder()
   const waiting = [cache.embed(embedder, 'a'), cache.embed(embedder, 'a')]
-  embedder.asked[0]!.fail()
+  embedder.requests[0]!.fail()
   for (const result of await Promise.allSettled(waiting)) assert.equal(result.status, 'rejected')
   assert.equal(cache.size, 0)
   const again = cache.embed(embedder, 'a')
-  embedder.asked[1]!.answer(Float32Array.of(1))
+  embedder.requests[1]!.answer(Float32Array.of(1))
   await again
 })
 
@@ -126,7 +126,7 @@ test('evicts the least recently used entry, as a plain list would', async () => 
         if (!recent.includes(query)) misses++
         recent = [query, ...recent.filter((other) => other !== query)].slice(0, 4)
         assert.equal(cache.size, recent.length)
-        assert.equal(embedder.asked.length, misses)
+        assert.equal(embedder.requests.length, misses)
       }
     }),
   )

@@ -18,7 +18,7 @@ interface Flight {
 
 /**
  * An LRU cache of query vectors for all profiles. Concurrent requests for the same query share one embedding, made when
- * the first of their callers is served. It is cancelled only when all of them have given up. Failures are not cached.
+ * the first of their callers is served. It is cancelled only when all of them have cancelled. Failures are not cached.
  * Callers get copies.
  */
 export class QueryCache {
@@ -43,20 +43,20 @@ export class QueryCache {
     const key = `${embedder.profileId.length}:${embedder.profileId}${text}`
     const known = this.#entries.get(key)
     if (known !== undefined) return known.slice()
-    const underWay = this.#flights.get(key)
-    if (caller !== undefined) underWay?.callers.join(caller)
-    const flight = underWay ?? this.#takeOff(key, embedder, text, new Callers(caller))
+    const inFlight = this.#flights.get(key)
+    if (caller !== undefined) inFlight?.callers.join(caller)
+    const flight = inFlight ?? this.#start(key, embedder, text, new Callers(caller))
     flight.waiters++
     const vector = await this.#wait(key, flight, signal)
     return vector.slice()
   }
 
   async #wait(key: string, flight: Flight, signal: AbortSignal | undefined): Promise<Float32Array> {
-    const { promise: givenUp, reject } = Promise.withResolvers<never>()
+    const { promise: cancelled, reject } = Promise.withResolvers<never>()
     const onAbort = (): void => reject(abortedError())
     signal?.addEventListener('abort', onAbort, { once: true })
     try {
-      return await Promise.race([flight.promise, givenUp])
+      return await Promise.race([flight.promise, cancelled])
     } finally {
       signal?.removeEventListener('abort', onAbort)
       if (--flight.waiters === 0) {
@@ -67,7 +67,7 @@ export class QueryCache {
     }
   }
 
-  #takeOff(key: string, embedder: Embedder, text: string, callers: Callers): Flight {
+  #start(key: string, embedder: Embedder, text: string, callers: Callers): Flight {
     const controller = new AbortController()
     const promise = embedder.embed([text], 'query', controller.signal, callers).then(([vector]) => {
       this.#entries.set(key, vector!)

@@ -26,7 +26,7 @@ async function registered(
 }
 
 suite('the embedders of an instance', () => {
-  test('nothing set: the multilingual model for all, the English one for English', async () => {
+  test('without settings, the multilingual model serves all texts and the English one English texts', async () => {
     assert.deepEqual(await registered({}), {
       put: ['multilingual-e5-small-q4 *', 'bge-small-en-v1.5 en'],
       default: 'multilingual-e5-small-q4',
@@ -35,12 +35,12 @@ suite('the embedders of an instance', () => {
     })
   })
 
-  test('a built-in model by its name is alone', async () => {
+  test('a built-in model that is named is used alone', async () => {
     const { put, before } = await registered({ embeddingModel: 'bge-small-en-v1.5' }, [bge])
     assert.deepEqual([put, before], [['bge-small-en-v1.5 en'], []])
   })
 
-  test('another name without an endpoint is a fault that lists the valid names', async () => {
+  test('another name without an endpoint is an error that lists the valid names', async () => {
     for (const embeddingModel of ['gpt', 'bge-small-en-v1.5,', 'bge-small-en-v1.5;multilingual-e5-small-q4']) {
       await assert.rejects(registered({ embeddingModel }), (error) => {
         assert.ok(error instanceof ConfigError)
@@ -50,18 +50,18 @@ suite('the embedders of an instance', () => {
     }
   })
 
-  test('a model twice, or one of some languages before one of all, is a fault that names it', async () => {
-    for (const [embeddingModel, told] of [
+  test('a model named twice, or a model for some languages before one for all, is an error that names it', async () => {
+    for (const [embeddingModel, message] of [
       ['bge-small-en-v1.5,bge-small-en-v1.5', /bge-small-en-v1.5 twice/],
       ['bge-small-en-v1.5,multilingual-e5-small-q4', /multilingual-e5-small-q4 after bge-small-en-v1.5/],
     ] as const) {
-      await assert.rejects(registered({ embeddingModel }), told)
+      await assert.rejects(registered({ embeddingModel }), message)
     }
     const { put } = await registered({ embeddingModel: 'multilingual-e5-small-q4,bge-small-en-v1.5' })
     assert.deepEqual(put, ['multilingual-e5-small-q4 *', 'bge-small-en-v1.5 en'])
   })
 
-  test('profiles from before whose model is built in can stand in; an endpoint that is not set any more cannot', async () => {
+  test('previous profiles with a built-in model can still answer queries; an endpoint that is no longer set cannot', async () => {
     const gone: Stored = { profileId: 'remote', provider: 'http', model: 'remote', dimensions: 3 }
     assert.deepEqual((await registered({ embeddingModel: 'multilingual-e5-small-q4' }, [bge, gone])).before, [
       'bge-small-en-v1.5',

@@ -5,7 +5,7 @@ import type { Embedder } from './embedder.ts'
 import { HttpEmbedder, type HttpEmbedderOptions } from './http-embedder.ts'
 import { namedModels } from './named-models.ts'
 
-/** The port that registers profiles. */
+/** The port: the store's registry of embedding profiles. */
 export interface ProfileRegistry {
   embeddingProfiles(): Promise<readonly StoredProfile[]>
   /** The first becomes the default. The others make additional vectors for texts in their languages. */
@@ -33,7 +33,7 @@ export interface RegisteredEmbedders {
   /** Embedders of profiles that already have vectors. They answer queries until the default profile is complete. */
   readonly before: readonly Embedder[]
   /** Registers the dimensions of a remote model after the endpoint's first answer. */
-  readonly learn: () => Promise<void>
+  readonly registerDimensions: () => Promise<void>
 }
 
 /** Creates the instance's own embedders and registers them as its active profiles. A model is loaded on first use. */
@@ -43,7 +43,7 @@ export async function registerEmbedders(
   watch: PoolWatch,
 ): Promise<RegisteredEmbedders> {
   const stored = await registry.embeddingProfiles()
-  const { embedders, learn } =
+  const { embedders, registerDimensions } =
     settings.embeddingUrl === null
       ? await builtIn(namedModels(settings), registry, watch)
       : await remote(settings, stored, registry)
@@ -55,7 +55,7 @@ export async function registerEmbedders(
     const model = builtInModel(profileId)
     return known ?? (model === undefined ? [] : new BuiltInEmbedder(model, { watch }))
   })
-  return { embedder: embedder!, besides, before, learn }
+  return { embedder: embedder!, besides, before, registerDimensions }
 }
 
 async function builtIn(models: readonly BuiltInModel[], registry: ProfileRegistry, watch: PoolWatch) {
@@ -64,10 +64,10 @@ async function builtIn(models: readonly BuiltInModel[], registry: ProfileRegistr
       return { profileId: id, provider: 'builtin', model: id, dimensions, languages }
     }),
   )
-  return { embedders: models.map((model) => new BuiltInEmbedder(model, { watch })), learn: async () => {} }
+  return { embedders: models.map((model) => new BuiltInEmbedder(model, { watch })), registerDimensions: async () => {} }
 }
 
-/** The embedder of an endpoint, with the dimensions of the vectors that it has made before. */
+/** Returns the embedder of an endpoint, with the dimensions of its stored vectors. */
 export function endpointEmbedder(
   { embeddingUrl, embeddingModel, embeddingKey }: EmbeddingSettings,
   stored: readonly StoredProfile[],
@@ -92,10 +92,10 @@ async function remote(settings: EmbeddingSettings, stored: readonly StoredProfil
   const registered = { profileId, provider: 'http', model, languages: null }
   let { dimensions } = embedder
   await registry.register([{ ...registered, dimensions }])
-  const learn = async (): Promise<void> => {
+  const registerDimensions = async (): Promise<void> => {
     if (dimensions !== null || embedder.dimensions === null) return
     await registry.register([{ ...registered, dimensions: embedder.dimensions }])
     dimensions = embedder.dimensions
   }
-  return { embedders: [embedder], learn }
+  return { embedders: [embedder], registerDimensions }
 }

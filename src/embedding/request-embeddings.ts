@@ -10,7 +10,8 @@
  *   3xx, other 4xx              misconfigured                          no          down
  *   cancelled by the caller     aborted                                no          unknown
  *
- * A request is not retried after a timeout: a retry would lose every answer that takes longer than its share.
+ * A request is not retried after a timeout. Attempts would have to share the time, and a slow provider would never
+ * answer in its share.
  */
 import { type PostOutcome, postJson } from '../outbound/post-json.ts'
 import { abortedError, EmbeddingError, type EmbeddingErrorCode } from './embedding-error.ts'

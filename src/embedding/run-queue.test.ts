@@ -9,7 +9,7 @@ const job = fc.record({
   texts: fc.array(fc.string(), { maxLength: 6 }),
 })
 
-test('hands out every text once, in the order of its job, and a waiting query before passages but one in nine', () => {
+test('hands out every text once, in the order of its job, and at most one passage for eight waiting queries', () => {
   fc.assert(
     fc.property(fc.array(fc.oneof(job, fc.constant('run' as const)), { maxLength: 60 }), (steps) => {
       const queue = new RunQueue({ queriesAtOnce: 1, passagesBeside: false })
@@ -20,12 +20,12 @@ test('hands out every text once, in the order of its job, and a waiting query be
       const run = (): boolean => {
         const next = queue.next()
         if (next === null) return false
-        queue.over(next)
-        const places = next.texts.map((text, i) => {
+        queue.finish(next)
+        const positions = next.texts.map((text, i) => {
           assert.equal(text, next.job.texts[next.from + i])
           return next.from + i
         })
-        handed.set(next.job.id, [...(handed.get(next.job.id) ?? []), ...places])
+        handed.set(next.job.id, [...(handed.get(next.job.id) ?? []), ...positions])
         if (next.job.kind === 'query') queriesWaiting--
         else if (queriesWaiting > 0) passedOver++
         return true
@@ -50,7 +50,7 @@ test('hands out every text once, in the order of its job, and a waiting query be
   )
 })
 
-test("passages take no query's place: one beside a crowd begins while they are run", () => {
+test("passages take no query's slot: the query of a single caller starts beside a crowd while they run", () => {
   const queue = new RunQueue<Job>({ queriesAtOnce: 2, passagesBeside: false })
   const add = (id: number, kind: Job['kind'], caller: string) =>
     queue.add({ id, kind, callers: [caller], texts: ['x'] })
@@ -64,14 +64,14 @@ test("passages take no query's place: one beside a crowd begins while they are r
   assert.deepEqual([next(), next(), next()], [2, 4, undefined])
 })
 
-test('passages that are short go together, up to eight and a thousand characters; queries and long passages alone', () => {
+test('short passages run together, up to eight and a thousand characters; queries and long passages run alone', () => {
   const sizes = (kind: Job['kind'], lengths: readonly number[]): number[] => {
     const queue = new RunQueue<Job>({ queriesAtOnce: lengths.length, passagesBeside: false })
     queue.add({ id: 1, kind, callers: ['a'], texts: lengths.map((length) => 'x'.repeat(length)) })
     const runs: number[] = []
     for (let run = queue.next(); run !== null; run = queue.next()) {
       runs.push(run.texts.length)
-      queue.over(run)
+      queue.finish(run)
     }
     return runs
   }
@@ -83,11 +83,11 @@ test('passages that are short go together, up to eight and a thousand characters
 /** Takes runs one at a time; each ends at once. */
 function runOne(queue: RunQueue<Job>): number | undefined {
   const run = queue.next()
-  if (run !== null) queue.over(run)
+  if (run !== null) queue.finish(run)
   return run?.job.id
 }
 
-test('a job taken out is not run any further', () => {
+test('a removed job is not run any further', () => {
   const queue = new RunQueue({ queriesAtOnce: 1, passagesBeside: false })
   queue.add({ id: 1, kind: 'passage', callers: ['a'], texts: ['a', 'b', 'c'].map((text) => text.repeat(900)) })
   queue.add({ id: 2, kind: 'passage', callers: ['a'], texts: ['d'] })
@@ -111,7 +111,7 @@ test('of 40 queries of one caller and one of another, the other is next, with or
   }
 })
 
-test('a query that another caller joins is run in its turn, once', () => {
+test("a query that another caller joins runs in that caller's turn, once", () => {
   const queue = new RunQueue({ queriesAtOnce: 1, passagesBeside: false })
   for (let id = 0; id < 4; id++) queue.add({ id, kind: 'query', callers: ['crowd'], texts: ['text'] })
   assert.equal(runOne(queue), 0)
@@ -121,7 +121,7 @@ test('a query that another caller joins is run in its turn, once', () => {
   assert.deepEqual([runOne(queue), runOne(queue), runOne(queue), runOne(queue)], [3, 1, 2, undefined])
 })
 
-test('two at once: the second is for another caller, or for a query beside a passage, never for more of the same', () => {
+test('of two concurrent runs, the second is for another caller, or a query beside a passage, never more of the same', () => {
   const queue = new RunQueue<Job>({ queriesAtOnce: 2, passagesBeside: false })
   let id = 0
   const add = (kind: 'query' | 'passage', caller: string) =>
@@ -129,33 +129,33 @@ test('two at once: the second is for another caller, or for a query beside a pas
   for (let i = 0; i < 20; i++) add('query', 'crowd')
   for (let i = 0; i < 20; i++) add('passage', 'background')
   const first = queue.next()!
-  assert.equal(queue.next(), null, 'the crowd is at it already, and passages come after queries')
+  assert.equal(queue.next(), null, 'the crowd has a running query, and passages come after queries')
   add('query', 'single')
   const second = queue.next()!
   assert.deepEqual(second.job.callers, ['single'])
   add('query', 'third')
-  assert.equal(queue.next(), null, 'both are taken')
-  queue.over(first)
+  assert.equal(queue.next(), null, 'both slots are taken')
+  queue.finish(first)
   const third = queue.next()!
   assert.deepEqual(third.job.callers, ['third'])
-  queue.over(second)
-  queue.over(third)
+  queue.finish(second)
+  queue.finish(third)
   const kinds = Array.from({ length: 20 }, () => {
     const run = queue.next()!
-    queue.over(run)
+    queue.finish(run)
     return run.job.kind
   })
   assert.equal(kinds.filter((kind) => kind === 'passage').length, 2, 'one in nine')
 })
 
-test('a passage that has waited for eight queries begins beside the ninth, a second one does not', () => {
+test('a passage that has waited for eight queries starts beside the ninth, a second one does not', () => {
   const queue = new RunQueue<Job>({ queriesAtOnce: 2, passagesBeside: false })
   for (let id = 0; id < 30; id++) queue.add({ id, kind: 'query', callers: [`caller ${id % 2}`], texts: ['text'] })
   for (let id = 100; id < 110; id++) queue.add({ id, kind: 'passage', callers: ['background'], texts: ['text'] })
   const underWay = [queue.next()!, queue.next()!]
   const kinds = underWay.map((run) => run.job.kind)
   while (kinds.length < 12) {
-    queue.over(underWay.shift()!)
+    queue.finish(underWay.shift()!)
     underWay.push(queue.next()!)
     kinds.push(underWay.at(-1)!.job.kind)
     assert.ok(underWay.filter((run) => run.job.kind === 'passage').length < 2)
@@ -163,7 +163,7 @@ test('a passage that has waited for eight queries begins beside the ninth, a sec
   assert.equal(kinds.indexOf('passage'), 8)
 })
 
-test('passages that have a process of their own go on beside queries, one run at a time', () => {
+test('passages with a process of their own run beside queries, one run at a time', () => {
   const queue = new RunQueue<Job>({ queriesAtOnce: 2, passagesBeside: true })
   const add = (id: number, kind: Job['kind'], caller: string) =>
     queue.add({ id, kind, callers: [caller], texts: ['x'] })
@@ -172,7 +172,7 @@ test('passages that have a process of their own go on beside queries, one run at
   for (const id of [10, 11, 12]) add(id, 'passage', 'indexing')
   const [query, passage] = [queue.next()!, queue.next()!]
   assert.deepEqual([query.job.id, passage.job.id, queue.next()], [1, 10, null])
-  queue.over(passage)
+  queue.finish(passage)
   add(3, 'query', 'single')
   assert.deepEqual(
     [queue.next()!.job.id, queue.next()!.job.id, queue.next()],

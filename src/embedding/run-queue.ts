@@ -18,23 +18,23 @@ export interface Run<J extends Job> {
 }
 
 /**
- * A call per text costs about a millisecond of CPU, a tenth of a short text. A run of several texts must take no longer
- * than one text of medium length (80 ms), because others wait for it.
+ * Each call costs about a millisecond of CPU, a tenth of the run of a short text. A run of several texts must take no
+ * longer than one text of medium length (80 ms), because others wait for it.
  */
-const bundle: BatchLimits = { textsMax: 8, charsMax: 1_000 }
+const together: BatchLimits = { textsMax: 8, charsMax: 1_000 }
 const alone: BatchLimits = { textsMax: 1, charsMax: 1 }
 
 /** A waiting passage gets a run after this many queries in a row, so that searches never stop indexing. */
 const queriesInRowMax = 8
 
 /**
- * The order in which texts reach the model, one query or a few short passages per run. Queries come before passages,
- * and each kind is queued fairly between callers.
+ * Decides the order in which texts reach the model, in runs of one query or a few short passages. Queries come before
+ * passages, and each kind is queued fairly between callers.
  *
- * Two concurrent queries are never of one caller: the second process is for a caller that would have to wait for
- * another's query. So a single query starts at once beside a crowd, and a crowd alone gets no more than one core. If
- * `queriesAtOnce` queries run, a query waits for the first that ends, for the earlier queries of its own caller and, for
- * each of those, one query of every other caller.
+ * Two concurrent queries never have the same caller: the second process is for a caller that would have to wait for the
+ * query of another one. So a single query does not wait behind the many queries of another caller, and one caller alone
+ * gets no more than one core. If `queriesAtOnce` queries run, a query waits for the first that ends, for the earlier
+ * queries of its own caller and, for each of those, for one query of every other caller.
  *
  * A run of passages does not take the slot of a query. With a process of their own, which has lower priority, passages
  * run beside queries (`passagesBeside`); otherwise a run starts when no query runs, or when eight queries have started
@@ -56,7 +56,7 @@ export class RunQueue<J extends Job> {
 
   add(job: J): void {
     let from = 0
-    const runs = batchTexts(job.texts, job.kind === 'query' ? alone : bundle).map((texts): Run<J> => {
+    const runs = batchTexts(job.texts, job.kind === 'query' ? alone : together).map((texts): Run<J> => {
       from += texts.length
       return { job, texts, from: from - texts.length }
     })
@@ -77,8 +77,8 @@ export class RunQueue<J extends Job> {
 
   /** The next run; `null` if nothing can run until a job arrives or a run ends. */
   next(): Run<J> | null {
-    const passagesTurn = this.#queriesInRow >= queriesInRowMax
-    const run = passagesTurn
+    const isPassageDue = this.#queriesInRow >= queriesInRowMax
+    const run = isPassageDue
       ? (this.#takePassage() ?? this.#takeQuery())
       : (this.#takeQuery() ?? this.#takePassageAfterQueries())
     if (run === null) return null
@@ -87,8 +87,8 @@ export class RunQueue<J extends Job> {
     return run
   }
 
-  /** Call it when the run has ended, whatever its result. */
-  over(run: Run<J>): void {
+  /** Must be called when the run has ended, whatever its result. */
+  finish(run: Run<J>): void {
     this.#underWay.delete(run)
   }
 

@@ -13,7 +13,7 @@ const vocabulary = read(files.vocabulary.name)
 const reference = new Tokenizer(vocabulary, read(files['tokenizer settings'].name))
 const own = new UnigramTokenizer(vocabulary)
 
-test('cuts texts as the library does, in any language', () => {
+test('splits texts as the library does, in any language', () => {
   const known = [
     '',
     '   ',

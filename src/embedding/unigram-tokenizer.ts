@@ -1,28 +1,28 @@
 import { LRUCache } from 'lru-cache'
 import { PieceTable } from './piece-table.ts'
 
-/**
- * The tokeniser of SentencePiece's unigram model: it splits a word into the pieces of the vocabulary with the largest
- * sum of scores (Viterbi; Kudo 2018, arXiv:1804.10959). A test compares it with `@huggingface/tokenizers`. It differs
- * only for the names of special tokens, which are ordinary words here. That library builds a tree of maps from a
- * vocabulary of 250,000 pieces, which takes 2.6 s of CPU and 130 MB; this takes a tenth of both.
- */
 export interface UnigramVocabulary {
   readonly model: { readonly unk_id: number; readonly vocab: readonly (readonly [piece: string, score: number])[] }
   readonly added_tokens: readonly { readonly id: number }[]
 }
 
 const wordMark = '\u2581'
-/** The number of cached words, and the length of the longest: most words of a text have occurred before. */
-const rememberedMax = 20_000
-const rememberedLengthMax = 24
+/** The number of cached words, and the length of the longest. Most words of a text have occurred before. */
+const cachedWordsMax = 20_000
+const cachedLengthMax = 24
 
+/**
+ * The tokeniser of SentencePiece's unigram model: it splits a word into the pieces of the vocabulary with the largest
+ * sum of scores (Viterbi; Kudo 2018, arXiv:1804.10959). A test compares it with `@huggingface/tokenizers`. It differs
+ * only for the names of special tokens, which are ordinary words here. That library builds a tree of maps from a
+ * vocabulary of 250,000 pieces, which takes 2.6 s of CPU and 130 MB; this takes a tenth of both.
+ */
 export class UnigramTokenizer {
   readonly #pieces: PieceTable
   readonly #scores: Float64Array
   readonly #unknown: number
   readonly #unknownScore: number
-  readonly #remembered = new LRUCache<string, readonly number[]>({ max: rememberedMax })
+  readonly #cache = new LRUCache<string, readonly number[]>({ max: cachedWordsMax })
 
   constructor({ model, added_tokens }: UnigramVocabulary) {
     const special = new Set(added_tokens.map(({ id }) => id))
@@ -46,24 +46,24 @@ export class UnigramTokenizer {
   }
 
   #piecesOf(word: string): readonly number[] {
-    if (word.length > rememberedLengthMax) return this.#cut(word)
-    const known = this.#remembered.get(word)
+    if (word.length > cachedLengthMax) return this.#split(word)
+    const known = this.#cache.get(word)
     if (known !== undefined) return known
-    const ids = this.#cut(word)
-    this.#remembered.set(word, ids)
+    const ids = this.#split(word)
+    this.#cache.set(word, ids)
     return ids
   }
 
-  #cut(word: string): number[] {
+  #split(word: string): number[] {
     /** The best split up to each end: its sum, its last piece, and the start of that piece. */
-    const ways: ({ readonly sum: number; readonly id: number; readonly from: number } | undefined)[] = []
+    const best: ({ readonly sum: number; readonly id: number; readonly from: number } | undefined)[] = []
     for (let from = 0, next = 0; from < word.length; from = next) {
       next = from + unitsAt(word, from)
-      const before = from === 0 ? 0 : ways[from]!.sum
+      const before = from === 0 ? 0 : best[from]!.sum
       const take = (end: number, id: number, score: number): void => {
         const sum = before + score
-        const known = ways[end]
-        if (known === undefined || sum > known.sum) ways[end] = { sum, id, from }
+        const known = best[end]
+        if (known === undefined || sum > known.sum) best[end] = { sum, id, from }
       }
       let hash = PieceTable.emptyHash
       let isKnown = false
@@ -81,7 +81,7 @@ export class UnigramTokenizer {
     }
     const ids: number[] = []
     for (let end = word.length; end > 0; ) {
-      const { id, from } = ways[end]!
+      const { id, from } = best[end]!
       ids.push(id)
       end = from
     }

@@ -9,8 +9,8 @@ export interface ReadableVersion {
 }
 
 /**
- * A document in the form of batch-get, with its text in the form of `…/content`. The content is null without the
- * permission `body`.
+ * Returns the line of a document: the document as in batch-get, and its text as in `…/content`. The content is null
+ * without the permission `body`.
  */
 export function documentLine(
   record: DocumentRecord,
@@ -21,7 +21,7 @@ export function documentLine(
   return exportLine({ type: 'document', document: documentAnswer({ record, fields }), content })
 }
 
-/** An earlier version. A reader may be entitled to it and not to its document, if they differ in language. */
+/** Returns the line of an earlier version. A reader may see it and not its document, if they differ in language. */
 export const versionLine = (record: DocumentRecord, { version, fields }: ReadableVersion): string =>
   exportLine({ type: 'version', content: contentAnswer(version, record, fields) })
 

@@ -1,10 +1,10 @@
 import type { Scope } from '../access/scope.ts'
 
-/** The port of exports: documents with their texts, ordered by id, as lines. */
+/** Port: reads documents with their texts as NDJSON, ordered by ID, in batches. */
 export interface ExportSource {
   /**
-   * The lines after a position. One call looks at a bounded number of documents and reads a bounded amount of text, but
-   * always moves forward. Does not read texts that the scope hides.
+   * Returns the next batch of lines after a position. One call scans a bounded number of documents and reads a bounded
+   * amount of text, but always makes progress. Does not read texts that the scope hides.
    */
   portion(query: ExportQuery): Promise<ExportPortion>
 }
@@ -20,15 +20,15 @@ export interface ExportQuery {
   readonly documentsMax: number
 }
 
-/** The progress of an export: through this document, or through this version of it if one is named. */
+/** The position of an export: after this document, or after this version of it if there is one. */
 export interface ExportPosition {
   readonly documentId: string
-  /** Empty: through the document's own line. Null: the document is done. */
+  /** Empty: after the document's own line. Null: after all lines of the document. */
   readonly versionId: string | null
 }
 
 export interface ExportPortion {
-  /** Whole lines. The store makes them, so that rows need not be passed on. */
+  /** Complete lines. The store makes them, so that its threads need not pass on rows. */
   readonly lines: string
   /** The number of document lines. */
   readonly documents: number

@@ -51,8 +51,8 @@ export interface ParquetPage {
 }
 
 /**
- * Writes one row group at a time, so that no other request waits long. Stops after the step that reaches
- * `lineBytesMax`.
+ * Writes a Parquet file in memory, one row group at a time, so that no other request waits long. Stops after the step
+ * that reaches `lineBytesMax`.
  */
 export async function parquetPage(steps: AsyncGenerator<ExportStep>, lineBytesMax: number): Promise<ParquetPage> {
   const table = new TableBytes(columns)

@@ -1,5 +1,5 @@
 import type { Scope } from '../access/scope.ts'
-import type { FeedPlace } from '../changes/change-log.ts'
+import type { FeedPosition } from '../changes/change-log.ts'
 import { Callers } from '../fair-queue/callers.ts'
 import type { FairSlots } from '../fair-queue/fair-slots.ts'
 import type { ExportedVersions, ExportPortion, ExportPosition, ExportSource } from './export-source.ts'
@@ -7,13 +7,13 @@ import type { ExportedVersions, ExportPortion, ExportPosition, ExportSource } fr
 /** The number of documents between two checkpoints. */
 export const checkpointDocuments = 1000
 
-/** The progress of an export and everything needed to continue it. An export cursor holds this. */
+/** The progress of an export, with everything needed to continue it. An export cursor holds this. */
 export interface ExportProgress {
   readonly position: ExportPosition | null
   /** Document lines since the first request of this export. */
   readonly documents: number
   /** The end of the feed at the first request. */
-  readonly changesFrom: FeedPlace
+  readonly changesFrom: FeedPosition
   /** A digest of the application's entitlements at the first request. */
   readonly entitlements: string
 }
@@ -21,7 +21,7 @@ export interface ExportProgress {
 export interface ExportRun {
   readonly from: ExportProgress
   readonly versions: ExportedVersions
-  /** The maximum number of document lines in this answer; null for all. */
+  /** The maximum number of document lines in this response; null for all. */
   readonly limit: number | null
   readonly applicationId: string
   /**
@@ -41,19 +41,19 @@ export interface ExportStep {
 }
 
 /**
- * Reads an export portion by portion. Each portion is a read of its own, so that none holds a snapshot of the store for
- * long. The next portion is read while the previous one is sent. Only one portion of all exports is read at a time, and
- * applications take turns, so other reads wait for at most one portion.
+ * Reads an export in batches. Each batch is a separate read, so that no read holds a snapshot of the store for long.
+ * The next batch is read while the previous one is sent. All exports share `slots`, which are fair between
+ * applications, so that other reads wait for at most one batch.
  *
- * If the caller's scope changes between the read of a portion and its sending, the portion is read again.
+ * If the caller's scope changes after a batch was read and before it is sent, the batch is read again.
  */
-export async function* readExport(run: ExportRun, source: ExportSource, turns: FairSlots): AsyncGenerator<ExportStep> {
+export async function* readExport(run: ExportRun, source: ExportSource, slots: FairSlots): AsyncGenerator<ExportStep> {
   const until = run.limit === null ? Number.POSITIVE_INFINITY : run.from.documents + run.limit
   let { from: progress } = run
   const read = async (from: ExportProgress): Promise<ReadPortion> => {
     const scope = await run.scope()
     const checkpointAt = (Math.floor(from.documents / checkpointDocuments) + 1) * checkpointDocuments
-    const end = await turns.take(new Callers(run.applicationId), run.gone)
+    const end = await slots.take(new Callers(run.applicationId), run.gone)
     if (end === null) throw run.gone.reason
     try {
       const documentsMax = Math.min(until, checkpointAt) - from.documents
@@ -75,8 +75,7 @@ export async function* readExport(run: ExportRun, source: ExportSource, turns: F
     const isLast = portion.atEnd || isFull
     if (!isLast) {
       next = read(progress)
-      // The consumer of the promise sees the error. This handler only prevents an unhandled rejection if nobody awaits
-      // it any more.
+      // The next step reports the error. This handler only prevents an unhandled rejection if there is no next step.
       next.catch(() => {})
     }
     const isCheckpoint = !portion.atEnd && (isFull || (portion.documents > 0 && documents % checkpointDocuments === 0))

@@ -6,9 +6,15 @@ import type { Scope } from '../access/scope.ts'
 import type { UsageBook } from '../access/usage-book.ts'
 import { Document } from '../catalog/answers.ts'
 import { Content } from '../catalog/document-routes.ts'
-import { type ChangeLog, eventTypes, type PackedPlace, packedPlace, unpackedPlace } from '../changes/change-log.ts'
+import {
+  type ChangeLog,
+  eventTypes,
+  type PackedFeedPosition,
+  packPosition,
+  unpackPosition,
+} from '../changes/change-log.ts'
 import { feedBinding } from '../changes/feed-binding.ts'
-import { expired, expiryNow, ofLostTime } from '../changes/read-changes.ts'
+import { expired, expiryNow, rolledBackError } from '../changes/read-changes.ts'
 import { FairSlots } from '../fair-queue/fair-slots.ts'
 import { cursorParameter, listParameter, splitLists } from '../http/query-parameters.ts'
 import { acceptedWeights } from '../http/request-head.ts'
@@ -26,15 +32,13 @@ const ndjson = 'application/x-ndjson'
 const parquet = 'application/vnd.apache.parquet'
 const invalid = 'invalid_document_query'
 
-/**
- * The limits of a Parquet file, which is made in memory: documents by default, documents at most, and bytes of lines.
- */
-const pageLimits = { usual: 1000, most: 10_000, lineBytes: 16 * 1024 * 1024 }
+/** The limits of a Parquet file, which is made in memory. `lineBytes` limits the lines from which it is made. */
+const pageLimits = { documentsDefault: 1000, documentsMax: 10_000, lineBytes: 16 * 1024 * 1024 }
 
 const nextCursorHeader = 'Tidemark-Next-Cursor'
 const changesCursorHeader = 'Tidemark-Changes-Cursor'
 
-/** Parquet is sent if the client names it and does not prefer lines. A client that accepts anything gets lines. */
+/** Returns whether the client names Parquet and does not prefer lines. A client that accepts anything gets lines. */
 function acceptsParquet(accept = ''): boolean {
   const weights = acceptedWeights(accept)
   const lines = weights.get(ndjson) ?? 0
@@ -44,7 +48,7 @@ function acceptsParquet(accept = ''): boolean {
 
 const Query = Type.Object(
   {
-    dataset_id: listParameter('Dataset ids.'),
+    dataset_id: listParameter('Dataset IDs.'),
     source_platform: listParameter('Platform codes.'),
     versions: Type.Optional(
       choice(exportedVersions, {
@@ -59,7 +63,7 @@ const Query = Type.Object(
       Type.Integer({
         minimum: 1,
         maximum: 1_000_000_000,
-        description: `Documents in this response, which then ends with a checkpoint. Default: all of them; for Parquet ${pageLimits.usual}, at most ${pageLimits.most}.`,
+        description: `Documents in this response, which then ends with a checkpoint. Default: all of them; for Parquet ${pageLimits.documentsDefault}, at most ${pageLimits.documentsMax}.`,
       }),
     ),
   },
@@ -121,16 +125,16 @@ export interface ExportParts {
   readonly log: Pick<ChangeLog, 'state' | 'knows'>
   readonly cursors: Cursors
   readonly usage: UsageBook
-  /** True if the process is about to end: exports then end at the next possible checkpoint. */
+  /** True if the process is about to end. Exports then end with a checkpoint after the current step. */
   readonly isStopping: () => boolean
 }
 
-/** Portions of all exports together that are read at once. */
+/** The number of batches that all exports together read at once. */
 const readAtOnce = 1
 
 export function exportRoutes(app: TypedApp, parts: ExportParts): void {
   const { source, log, cursors, usage } = parts
-  const turns = new FairSlots(readAtOnce, false)
+  const slots = new FairSlots(readAtOnce, false)
   app.get(
     '/v1/export',
     {
@@ -166,8 +170,8 @@ export function exportRoutes(app: TypedApp, parts: ExportParts): void {
     async (request, reply) => {
       const { versions = 'current', limit = null } = request.query
       const isFile = acceptsParquet(request.headers.accept)
-      if (isFile && limit !== null && limit > pageLimits.most) {
-        throw invalidField(invalid, 'limit', `must be at most ${pageLimits.most} for a Parquet file`)
+      if (isFile && limit !== null && limit > pageLimits.documentsMax) {
+        throw invalidField(invalid, 'limit', `must be at most ${pageLimits.documentsMax} for a Parquet file`)
       }
       const lists = splitLists(request.query, ['dataset_id', 'source_platform'], invalid)
       const filter = { datasets: lists.dataset_id, platforms: lists.source_platform }
@@ -182,10 +186,17 @@ export function exportRoutes(app: TypedApp, parts: ExportParts): void {
       // A HEAD request reads nothing.
       if (request.method === 'HEAD') return reply.send(null as never)
       const gone = abortSignalOf(reply)
-      const run = { from, versions, limit: limit ?? (isFile ? pageLimits.usual : null), applicationId, scope, gone }
-      const steps = readExport(run, source, turns)
+      const run = {
+        from,
+        versions,
+        limit: limit ?? (isFile ? pageLimits.documentsDefault : null),
+        applicationId,
+        scope,
+        gone,
+      }
+      const steps = readExport(run, source, slots)
       const follow = { applicationId, types: eventTypes, ...filter, ingestedFrom: null, ingestedTo: null }
-      const changesCursor = () => cursors.sign(feedBinding(follow), packedPlace(from.changesFrom))
+      const changesCursor = () => cursors.sign(feedBinding(follow), packPosition(from.changesFrom))
       const cursor = (progress: ExportProgress) => cursors.sign(binding, packed(progress))
       if (isFile) {
         const { parquetPage } = await import('./parquet-page.ts')
@@ -194,7 +205,7 @@ export function exportRoutes(app: TypedApp, parts: ExportParts): void {
         if (!page.atEnd) reply.header(nextCursorHeader, cursor(page.progress))
         return reply.send(Buffer.from(page.bytes) as never)
       }
-      // The first step is read before the answer starts, so that a failure here gets its own status.
+      // The first step is read before the response starts, so that a failure gets its own status.
       const first = await steps.next()
       const { isStopping } = parts
       const lines = linesOf(request, first, steps, { changesCursor, cursor, isStopping, gone })
@@ -219,7 +230,7 @@ export function exportRoutes(app: TypedApp, parts: ExportParts): void {
     const progress = unpacked(opened.position)
     // Changes since the start of the export may have been removed from the feed.
     if (progress.changesFrom.position < removedThrough) throw expired()
-    if (!(await log.knows(progress.changesFrom))) throw ofLostTime()
+    if (!(await log.knows(progress.changesFrom))) throw rolledBackError()
     return progress
   }
 }
@@ -248,7 +259,7 @@ async function* linesOf(
       if (isLeft) return
     }
   } catch (error) {
-    // A defect ends the answer early and is logged.
+    // An unexpected error ends the response early and is logged.
     if (!(error instanceof TidemarkError) || gone.aborted) throw error
     if (error.status >= 500) request.degraded('export_incomplete', error)
     yield exportLine({ type: 'error', code: error.code, message: error.message, request_id: request.id })
@@ -257,10 +268,12 @@ async function* linesOf(
   }
 }
 
-/** The cursor holds the digest of the entitlements. Null for an export that starts now. */
+/**
+ * The progress from a cursor. `entitlements` is null for an export that starts now, and in cursors of earlier versions.
+ */
 type StartedExport = Omit<ExportProgress, 'entitlements'> & { readonly entitlements: string | null }
 
-/** A digest of the caller's entitlements, without the ids of the entries. */
+/** Returns a digest of the caller's entitlements, without the ids of the entries. */
 function entitlementsOf(request: FastifyRequest): string {
   const entries = consumerOf(request).entitlements.map(({ entitlement_id: _, ...entry }) => entry)
   return hash('sha256', JSON.stringify(entries), 'base64url')
@@ -285,14 +298,14 @@ function currentScope(
     if (known !== null && consumer.entries === known.entries) return known.scope
     const scope = scopeOf(consumer, filter, { datasets: 'dataset_id', platforms: 'source_platform' })
     entitlements ??= entitlementsOf(request)
-    if (entitlements !== entitlementsOf(request)) throw entitledOtherwise()
+    if (entitlements !== entitlementsOf(request)) throw entitlementsChanged()
     const text = JSON.stringify(scope)
     known = { entries: consumer.entries, text, scope: known?.text === text ? known.scope : scope }
     return known.scope
   }
 }
 
-const entitledOtherwise = (): TidemarkError =>
+const entitlementsChanged = (): TidemarkError =>
   new TidemarkError(
     'cursor_expired',
     'the entitlements of the application have changed since this export started: start over with GET /v1/export without a cursor, and replace what you have',
@@ -306,7 +319,7 @@ type Packed = readonly [
   documentId: string | null,
   versionId: string | null,
   documents: number,
-  changesFrom: PackedPlace,
+  changesFrom: PackedFeedPosition,
   /** Absent in cursors of earlier versions. */
   entitlements?: string,
 ]
@@ -315,13 +328,13 @@ const packed = ({ position, documents, changesFrom, entitlements }: ExportProgre
   position?.documentId ?? null,
   position?.versionId ?? null,
   documents,
-  packedPlace(changesFrom),
+  packPosition(changesFrom),
   entitlements,
 ]
 
 const unpacked = ([documentId, versionId, documents, changesFrom, entitlements]: Packed): StartedExport => ({
   position: documentId === null ? null : { documentId, versionId },
   documents,
-  changesFrom: unpackedPlace(changesFrom),
+  changesFrom: unpackPosition(changesFrom),
   entitlements: entitlements ?? null,
 })

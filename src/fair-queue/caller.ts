@@ -1,9 +1,9 @@
 /**
- * Who waits for an answer. Callers take turns for work that has to wait; work that nobody waits for any more is not
- * done.
+ * A client that waits for a result. Queued work is scheduled fairly between callers, and dropped when its caller has
+ * gone.
  */
 export interface Caller {
   readonly id: string
-  /** Fires when nobody waits any more. Its reason is the error to end with. */
+  /** Fires when the client has gone. Its reason is the error that ends the work. */
   readonly signal: AbortSignal
 }

@@ -1,9 +1,9 @@
-/** The caller for work that nobody in particular waits for. */
+/** The caller ID of background work, for which no client waits. */
 const background = 'background'
 
 /**
- * The callers that wait for one piece of work. It waits in the queue of each, and is done when the first of them is
- * served. Others may join while it waits; `onJoin` is then called.
+ * The callers that wait for the same work. The work is queued for each of them, and runs when the first of them is
+ * served. `onJoin` is called when another caller joins.
  */
 export class Callers {
   readonly #ids: Set<string>

@@ -54,11 +54,11 @@ class Model {
   takeFor(caller: string): number | undefined {
     const item = this.waiting.find((one) => one.caller === caller)?.item
     if (item === undefined) return undefined
-    const place = this.turns.find((one) => one.caller === caller)!
+    const turn = this.turns.find((one) => one.caller === caller)!
     this.servedIn.set(caller, this.round)
-    // A caller served out of turn keeps its position if that is in the next round already.
-    if (place.round === this.round) {
-      this.turns = this.turns.filter((one) => one !== place)
+    // A caller served out of turn keeps its turn if that is in the next round already.
+    if (turn.round === this.round) {
+      this.turns = this.turns.filter((one) => one !== turn)
       this.#queue(caller)
     }
     this.remove(item)

@@ -1,18 +1,18 @@
 const nobody: ReadonlySet<string> = new Set()
 
 /**
- * Round-robin fair queuing: first come, first served within the line of one caller, and rounds between the lines. A
- * round serves each caller at most once. A caller that arrives during a round and was not yet served in it is still
- * served, so a single item does not wait behind another caller's crowd. An item that several callers wait for is in the
- * line of each, and is taken once, when the first of them is served.
+ * Round-robin fair queuing: FIFO between the items of one caller, and round robin between callers. A round serves each
+ * caller at most once. A caller that arrives during a round and was not yet served in it is still served, so a single
+ * item does not wait behind the many items of another caller. An item that several callers wait for is queued for each
+ * of them, and taken once, when the first of them is served.
  */
 export class FairQueue<T> {
   readonly #lines = new Map<string, Set<T>>()
   readonly #callers = new Map<T, Set<string>>()
-  /** Callers with a line, in the order in which they are served. */
+  /** Callers with waiting items, in the order in which they are served. */
   #thisRound = new Set<string>()
   #nextRound = new Set<string>()
-  /** Callers served in this round. Some may have no line any more. */
+  /** Callers served in this round. Some may have no waiting items any more. */
   readonly #served = new Set<string>()
 
   get size(): number {
@@ -53,7 +53,7 @@ export class FairQueue<T> {
     return this.#callers.delete(item)
   }
 
-  /** Passes over the callers in `except`, which keep their turn. Another caller may then be served twice in a round. */
+  /** Skips the callers in `except`, which keep their turn. Another caller may then be served twice in a round. */
   take(except: ReadonlySet<string> = nobody): T | undefined {
     const mayBeServed = (caller: string): boolean => !except.has(caller)
     const inTurn = this.#thisRound.values().find(mayBeServed)
@@ -67,7 +67,7 @@ export class FairQueue<T> {
     return next === undefined ? undefined : this.takeFor(next)
   }
 
-  /** Takes the first item of one line out of turn. This counts as the caller's turn in this round. */
+  /** Takes the first item of one caller out of turn. This counts as the caller's turn in this round. */
   takeFor(caller: string): T | undefined {
     const [item] = this.#lines.get(caller) ?? []
     if (item === undefined) return undefined

@@ -22,7 +22,7 @@ function watched(atOnce: number, everyCaller = true) {
   return { slots, started, ask, end: (name: string) => ends.get(name)!() }
 }
 
-test('a caller without a slot starts at once, however many of another wait; the others by rounds', async () => {
+test('a caller without a slot starts at once, however many requests of another wait; the others start in rounds', async () => {
   const { started, ask, end } = watched(2)
   for (const name of ['a1', 'a2', 'a3', 'a4', 'a5', 'a6']) void ask(name)
   await idle()
@@ -100,10 +100,10 @@ test('a request that is cancelled while it waits never starts; a slot is release
   const { slots, started, ask, end } = watched(1)
   const controller = new AbortController()
   assert.equal(await ask('a1'), true)
-  const given = ask('a2', new Callers('a'), controller.signal)
+  const cancelled = ask('a2', new Callers('a'), controller.signal)
   const third = ask('a3')
   controller.abort()
-  assert.equal(await given, false)
+  assert.equal(await cancelled, false)
   assert.equal(await slots.take(new Callers('c'), controller.signal), null)
   end('a1')
   end('a1')
@@ -114,12 +114,12 @@ test('a request that is cancelled while it waits never starts; a slot is release
   assert.equal(getEventListeners(controller.signal, 'abort').length, 0)
 })
 
-test('whatever arrives, ends and is cancelled: no request waits in vain, and no more start than may', async () => {
+test('whatever arrives, ends and is cancelled: no request waits without need, and no more start than the limit allows', async () => {
   const caller = fc.constantFrom('a', 'b', 'c', 'd')
   const step = fc.oneof(
     { weight: 3, arbitrary: fc.record({ kind: fc.constant('ask' as const), caller }) },
     { weight: 2, arbitrary: fc.record({ kind: fc.constant('end' as const), which: fc.nat() }) },
-    { weight: 1, arbitrary: fc.record({ kind: fc.constant('give up' as const), which: fc.nat() }) },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant('cancel' as const), which: fc.nat() }) },
     { weight: 1, arbitrary: fc.record({ kind: fc.constant('join' as const), caller, which: fc.nat() }) },
   )
   await fc.assert(
@@ -129,7 +129,7 @@ test('whatever arrives, ends and is cancelled: no request waits in vain, and no 
         readonly callers: Callers
         readonly controller: AbortController
         end: (() => void) | null
-        /** The callers it counted for when it began. */
+        /** The callers it counted for when it started. */
         startedFor: readonly string[]
       }
       let waiting: One[] = []
@@ -137,23 +137,23 @@ test('whatever arrives, ends and is cancelled: no request waits in vain, and no 
       const of = (some: One[], which: number): One | undefined => some[which % Math.max(1, some.length)]
       for (const one of steps) {
         if (one.kind === 'ask') {
-          const asked: One = {
+          const request: One = {
             callers: new Callers(one.caller),
             controller: new AbortController(),
             end: null,
             startedFor: [],
           }
-          waiting.push(asked)
-          void slots.take(asked.callers, asked.controller.signal).then((end) => {
-            waiting = waiting.filter((other) => other !== asked)
+          waiting.push(request)
+          void slots.take(request.callers, request.controller.signal).then((end) => {
+            waiting = waiting.filter((other) => other !== request)
             if (end === null) return
-            underWay.push(Object.assign(asked, { end, startedFor: asked.callers.ids }))
+            underWay.push(Object.assign(request, { end, startedFor: request.callers.ids }))
           })
         } else if (one.kind === 'end') {
           const ended = of(underWay, one.which)
           underWay = underWay.filter((other) => other !== ended)
           ended?.end?.()
-        } else if (one.kind === 'give up') of(waiting, one.which)?.controller.abort()
+        } else if (one.kind === 'cancel') of(waiting, one.which)?.controller.abort()
         else of(waiting, one.which)?.callers.join(one.caller)
         await idle()
         const busy = new Set(underWay.flatMap(({ startedFor }) => startedFor))

@@ -7,9 +7,9 @@ interface Waiting {
 }
 
 /**
- * A limited number of slots, shared fairly between callers. A caller that holds none gets one at once, even beyond the
- * limit, so its single request starts at once beside another caller's crowd. Other requests wait in a `FairQueue`. If
- * `everyCaller` is false, these requests wait too, and the limit is never exceeded.
+ * A limited number of slots, shared fairly between callers. A caller that holds no slot gets one at once, even beyond
+ * the limit, so that its request does not wait behind the many requests of another caller. Other requests wait in a
+ * `FairQueue`. If `everyCaller` is false, there is no such exception, and the limit is never exceeded.
  */
 export class FairSlots {
   readonly #atOnce: number
@@ -52,7 +52,7 @@ export class FairSlots {
     }
   }
 
-  /** Starts the requests that may start now that these callers joined or released a slot. */
+  /** Called when these callers have joined or released a slot. Starts waiting requests. */
   #admit(callers: readonly string[]): void {
     if (this.#everyCaller) {
       for (const caller of callers) if (!this.#underWay.has(caller)) this.#start(this.#queue.takeFor(caller))
@@ -67,10 +67,10 @@ export class FairSlots {
   #begin(ids: readonly string[]): () => void {
     this.#total++
     for (const caller of ids) this.#underWay.set(caller, (this.#underWay.get(caller) ?? 0) + 1)
-    let isOver = false
+    let isReleased = false
     return () => {
-      if (isOver) return
-      isOver = true
+      if (isReleased) return
+      isReleased = true
       this.#total--
       for (const caller of ids) {
         const left = this.#underWay.get(caller)! - 1

@@ -5,7 +5,7 @@ import { readRegularText } from '../platform/regular-file.ts'
 export interface FeedState {
   readonly etag?: string
   readonly lastModified?: string
-  /** A digest of what was stored for each entry in the feed. An entry with the same digest is not sent again. */
+  /** The digest of each entry that was sent. An entry with an unchanged digest is not sent again. */
   readonly sent: Readonly<Record<string, string>>
 }
 

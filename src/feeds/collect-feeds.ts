@@ -7,10 +7,10 @@ import type { Feed, FeedsConfig } from './feeds-file.ts'
 import type { FeedDocument } from './parse-entries.ts'
 import { serveTasks } from './serve-tasks.ts'
 
-/** Documents per request: few enough to keep a request small, enough that a large feed takes few requests. */
+/** The most documents in one request. */
 const batchMax = 100
 /** How long to retry while the server restarts. After that the error is reported. */
-const patienceMs = 60_000
+const retryForMs = 60_000
 
 export interface CollectMode {
   /** Reads every feed once and ends. Otherwise rounds follow until aborted. */
@@ -32,7 +32,7 @@ export async function collectFeeds(
   aborted: AbortSignal,
 ): Promise<RoundResult> {
   const checkpoint = await Checkpoint.load(config.checkpoint)
-  const client = new CollectorClient({ server: config.server, key: config.key, aborted, patienceMs, say })
+  const client = new CollectorClient({ server: config.server, key: config.key, aborted, retryForMs, say })
   const reader = new FeedReader(config)
   const round = () => collectRound(config, { checkpoint, client, reader }, say, aborted)
   if (mode.once) return round()

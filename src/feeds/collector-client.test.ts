@@ -18,7 +18,7 @@ test('an unavailable server is reported once for each outage', async (t) => {
     server: address,
     key: 'tml_x',
     aborted: new AbortController().signal,
-    patienceMs: 60_000,
+    retryForMs: 60_000,
     say: (line) => said.push(line),
   })
   for (let sent = 0; sent < 3; sent++) assert.deepEqual(await client.sendDocuments([]), [])
@@ -28,9 +28,9 @@ test('an unavailable server is reported once for each outage', async (t) => {
 })
 
 test('a task whose ID would lead to another address is not worked on', async (t) => {
-  const asked: string[] = []
+  const requested: string[] = []
   const server = createServer((request, response) => {
-    asked.push(request.url!)
+    requested.push(request.url!)
     response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
   }).listen(0, '127.0.0.1')
   t.after(() => server.close())
@@ -39,7 +39,7 @@ test('a task whose ID would lead to another address is not worked on', async (t)
     server: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     key: 'tml_x',
     aborted: new AbortController().signal,
-    patienceMs: 60_000,
+    retryForMs: 60_000,
     say: () => {},
   })
   const task = { task_id: 'task_1', query: 'x', max_items: 1, lease_id: 'a&b' } as Task
@@ -47,5 +47,5 @@ test('a task whose ID would lead to another address is not worked on', async (t)
   for (const task_id of ['..', '.', '', '\ud800']) {
     await assert.rejects(client.complete({ ...task, task_id }, 'succeeded'), /the server gave a task the ID/)
   }
-  assert.deepEqual(asked, ['/collector/v1/tasks/task_1/complete?lease_id=a%26b'])
+  assert.deepEqual(requested, ['/collector/v1/tasks/task_1/complete?lease_id=a%26b'])
 })

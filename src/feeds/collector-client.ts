@@ -4,7 +4,6 @@ import { retryDelay } from '../outbound/retry-delay.ts'
 import { pathSegment, pathSegmentRule } from '../platform/path-segment.ts'
 import type { FeedDocument } from './parse-entries.ts'
 
-/** The collector API, used as any collector in any language would use it. */
 export interface DocumentResult {
   readonly index: number
   readonly document_id?: string
@@ -33,35 +32,36 @@ export class RefusedByServer extends Error {
   }
 }
 
-const answersWithinMs = 60_000
+const requestTimeoutMs = 60_000
 /** Enough for a result for each document of one request. */
 const answerBytesMax = 32 * 1024 * 1024
-const pauses = { firstMs: 250, maxMs: 10_000 }
+const retrySteps = { firstMs: 250, maxMs: 10_000 }
 
 export interface CollectorClientOptions {
   readonly server: string
   readonly key: string
   readonly aborted: AbortSignal
-  /** How long to retry while the server is away or overloaded. */
-  readonly patienceMs: number
+  /** How long to retry while the server is unavailable or overloaded. */
+  readonly retryForMs: number
   /** Called when retrying begins. */
   readonly say: (line: string) => void
 }
 
+/** A client of the collector API. It uses nothing that a collector in another language could not use. */
 export class CollectorClient {
   readonly #server: string
   readonly #key: string
   readonly #aborted: AbortSignal
-  readonly #patienceMs: number
+  readonly #retryForMs: number
   readonly #say: (line: string) => void
   /** True after `say` was called, until the server answers again, so that an outage is reported once. */
   #isWaiting = false
 
-  constructor({ server, key, aborted, patienceMs, say }: CollectorClientOptions) {
+  constructor({ server, key, aborted, retryForMs, say }: CollectorClientOptions) {
     this.#server = server
     this.#key = key
     this.#aborted = aborted
-    this.#patienceMs = patienceMs
+    this.#retryForMs = retryForMs
     this.#say = say
   }
 
@@ -86,19 +86,19 @@ export class CollectorClient {
     await this.#post(pathOf(task, 'complete'), { status, ...(error === undefined ? {} : { error }) })
   }
 
-  /** Every request of this API may be repeated: the server recognises documents and completions that it has seen. */
+  /** Sends a request, with retries. Every request of this API is idempotent. */
   async #post(path: string, body: unknown): Promise<Record<string, unknown>> {
-    const until = Date.now() + this.#patienceMs
+    const until = Date.now() + this.#retryForMs
     for (let attempt = 1; ; attempt++) {
       const { problem, retryAfterMs, answer } = await this.#attempt(path, body)
       if (answer !== null) {
         this.#isWaiting = false
         return answer
       }
-      const pauseMs = retryDelay(attempt, pauses, retryAfterMs)
+      const pauseMs = retryDelay(attempt, retrySteps, retryAfterMs)
       if (Date.now() + pauseMs > until) throw new Error(`${this.#server} does not answer: ${problem}`)
       if (!this.#isWaiting) {
-        this.#say(`${this.#server} does not answer (${problem}): trying again for ${this.#patienceMs / 1000} s`)
+        this.#say(`${this.#server} does not answer (${problem}): trying again for ${this.#retryForMs / 1000} s`)
       }
       this.#isWaiting = true
       await sleep(pauseMs, undefined, { signal: this.#aborted })
@@ -107,7 +107,7 @@ export class CollectorClient {
 
   async #attempt(path: string, body: unknown): Promise<Attempt> {
     const posted = await postJson(new URL(path, this.#server), body, {
-      timeoutMs: answersWithinMs,
+      timeoutMs: requestTimeoutMs,
       answerBytesMax,
       headers: { authorization: `Bearer ${this.#key}` },
       signal: this.#aborted,
@@ -115,7 +115,7 @@ export class CollectorClient {
     })
     this.#aborted.throwIfAborted()
     if (posted.outcome !== 'answered') {
-      const problem = posted.outcome === 'unreachable' ? posted.code : troubles[posted.outcome]
+      const problem = posted.outcome === 'unreachable' ? posted.code : problems[posted.outcome]
       return { problem, retryAfterMs: null, answer: null }
     }
     const { status, text, retryAfterMs } = posted
@@ -134,10 +134,10 @@ interface Attempt {
   readonly answer: Record<string, unknown> | null
 }
 
-const troubles = {
-  late: `no answer within ${answersWithinMs / 1000} seconds`,
+const problems = {
+  late: `no answer within ${requestTimeoutMs / 1000} seconds`,
   too_large: `an answer of more than ${answerBytesMax} bytes`,
-  aborted: 'given up',
+  aborted: 'cancelled',
 } as const
 
 function pathOf({ task_id: taskId, lease_id }: Task, step: string): string {

@@ -1,4 +1,4 @@
-import { type FetchBounds, FetchRefused, fetchBounded } from '../outbound/fetch-bounded.ts'
+import { type FetchLimits, FetchRefused, fetchWithLimits } from '../outbound/fetch-with-limits.ts'
 import { parseRetryAfter } from '../outbound/retry-delay.ts'
 import { decodeText } from './decode-text.ts'
 import type { Feed, FeedsConfig } from './feeds-file.ts'
@@ -20,23 +20,23 @@ const accepted =
   'application/feed+json, application/atom+xml, application/rss+xml, application/rdf+xml, application/json;q=0.9, application/xml;q=0.9, text/xml;q=0.9, */*;q=0.1'
 
 /**
- * Fetches and parses feeds within bounds, following the rules of their hosts. Never throws because of a feed or its
+ * Fetches and parses feeds within limits, following the rules of their hosts. Never throws because of a feed or its
  * host.
  */
 export class FeedReader {
   readonly #config: FeedsConfig
-  readonly #bounds: FetchBounds
+  readonly #limits: FetchLimits
   readonly #hosts: HostRules
 
   constructor(config: FeedsConfig) {
     this.#config = config
-    this.#bounds = {
+    this.#limits = {
       bytesMax: config.bytesMax,
       timeoutMs: config.timeoutMs,
       redirectsMax: config.redirectsMax,
       allows: config.allows,
     }
-    this.#hosts = new HostRules(config.hostPauseMs, this.#bounds)
+    this.#hosts = new HostRules(config.hostPauseMs, this.#limits)
   }
 
   /** `known` holds the validators of the last read. The result is `unchanged` if they still match. */
@@ -47,7 +47,7 @@ export class FeedReader {
   ): Promise<FeedRead> {
     const url = new URL(feed.url)
     const wait = this.#hosts.backsOffFor(url)
-    if (wait > 0) return failed('backoff', `${url.host} asked to be left alone for ${wait} more seconds`)
+    if (wait > 0) return failed('backoff', `${url.host} asked for no requests for another ${wait} seconds`)
     try {
       await this.#hosts.check(url, aborted)
       const headers = {
@@ -57,7 +57,7 @@ export class FeedReader {
         ...(known.lastModified === undefined ? {} : { 'if-modified-since': known.lastModified }),
       }
       const answer = await this.#hosts.inTurn(url, aborted, () =>
-        fetchBounded(feed.url, headers, this.#bounds, aborted, (next) => this.#hosts.check(next, aborted)),
+        fetchWithLimits(feed.url, headers, this.#limits, aborted, (next) => this.#hosts.check(next, aborted)),
       )
       if (answer.status === 304) return { kind: 'unchanged' }
       if (answer.status === 429 || answer.status === 503) {

@@ -17,7 +17,7 @@ function read(fields: object) {
   return readFeedsFile(path, { SET_HERE: 'tml_y' })
 }
 
-test('a file that is right is read, the key also from the environment', () => {
+test('a valid file is read; the key may also come from the environment', () => {
   assert.deepEqual([read({}).key, read({}).dataset], ['tml_x', 'news'])
   assert.equal(read({ key: undefined, key_env: 'SET_HERE' }).key, 'tml_y')
 })
@@ -32,7 +32,7 @@ const wrong: [object, RegExp][] = [
   [{ else: 1 }, /unknown field "else"/],
 ]
 for (const [fields, message] of wrong) {
-  test(`a wrong file is told in words: ${JSON.stringify(fields)}`, () => {
+  test(`an invalid file is explained: ${JSON.stringify(fields)}`, () => {
     assert.throws(
       () => read(fields),
       (error) => error instanceof ConfigError && message.test(error.message),

@@ -6,9 +6,9 @@ import { codePattern, detailsOf, messageOf, strict, validatorFor } from '../plat
 import { ConfigError } from '../settings/config.ts'
 import { allowedNetworks, isPublicAddress } from './public-address.ts'
 
-/** The file that says which feeds to collect and where to send them. */
 const address = Type.String({ pattern: '^https?://', maxLength: 4096 })
 const language = Type.Optional(Type.String({ pattern: '^[a-z]{2,3}$' }))
+/** The file that says which feeds to collect and where to send them. */
 const File = Type.Object(
   {
     server: address,
@@ -95,12 +95,12 @@ export function readFeedsFile(path: string, environment: Readonly<Record<string,
     return { url: feed.url, language: feed.language }
   })
   const wrong = [file.server, ...feeds.map(({ url }) => url)].find((url) => !URL.canParse(url))
-  if (wrong !== undefined) throw fail(`${JSON.stringify(wrong)} is not an address`)
+  if (wrong !== undefined) throw fail(`${JSON.stringify(wrong)} is not a valid URL`)
   const seen = new Set<string>()
-  const twin = feeds.find(({ url }) => seen.size === seen.add(url).size)
-  if (twin !== undefined) throw fail(`the feed ${twin.url} is listed twice`)
-  const inner = file.allow_private_addresses ?? false
-  const listed = typeof inner === 'boolean' ? () => inner : allowedNetworks(inner)
+  const duplicate = feeds.find(({ url }) => seen.size === seen.add(url).size)
+  if (duplicate !== undefined) throw fail(`the feed ${duplicate.url} is listed twice`)
+  const allowPrivate = file.allow_private_addresses ?? false
+  const listed = typeof allowPrivate === 'boolean' ? () => allowPrivate : allowedNetworks(allowPrivate)
   if (listed === null) throw fail('allow_private_addresses must be true, false, or a list of addresses and networks')
   const { limits = {} } = file
   return {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type FetchBounds, fetchBounded } from '../outbound/fetch-bounded.ts'
+import { type FetchLimits, fetchWithLimits } from '../outbound/fetch-with-limits.ts'
 import { everythingAllowed, isAllowed, nothingAllowed, parseRobots, type Robots } from './robots.ts'
 
 /** The part before the slash is the agent name in robots.txt files. */
@@ -28,11 +28,11 @@ interface Host {
 export class HostRules {
   readonly #hosts = new Map<string, Host>()
   readonly #pauseMs: number
-  readonly #bounds: FetchBounds
+  readonly #limits: FetchLimits
 
-  constructor(pauseMs: number, bounds: FetchBounds) {
+  constructor(pauseMs: number, limits: FetchLimits) {
     this.#pauseMs = pauseMs
-    this.#bounds = bounds
+    this.#limits = limits
   }
 
   /** Rejects if the address may not be fetched, or if robots.txt cannot be read. */
@@ -68,13 +68,13 @@ export class HostRules {
     return turn
   }
 
-  /** Notes that the host asked to come back later; null if it did not say when. No request is sent to it until then. */
+  /** Sends no request to the host for `waitMs`, the time that it asked for; null if it named no time. */
   backOff(url: URL, waitMs: number | null): void {
     const host = this.#host(url)
     host.freeAt = Date.now() + Math.min(backOffMaxMs, waitMs || backOffMs)
   }
 
-  /** Seconds until the host may be asked again, if that is longer than an ordinary pause. */
+  /** Seconds until the host may be requested again, if that is longer than an ordinary pause; otherwise 0. */
   backsOffFor(url: URL): number {
     const waitMs = this.#host(url).freeAt - Date.now()
     return waitMs > pauseMaxMs || waitMs > this.#pauseMs * 2 + 1000 ? Math.ceil(waitMs / 1000) : 0
@@ -91,8 +91,8 @@ export class HostRules {
 
   /** RFC 9309: a missing file allows everything; a file that cannot be fetched at the moment allows nothing. */
   async #readRobots(url: URL, aborted: AbortSignal): Promise<Robots> {
-    const bounds = { ...this.#bounds, bytesMax: robotsBytesMax }
-    const answer = await fetchBounded(new URL('/robots.txt', url).href, { 'user-agent': userAgent }, bounds, aborted)
+    const limits = { ...this.#limits, bytesMax: robotsBytesMax }
+    const answer = await fetchWithLimits(new URL('/robots.txt', url).href, { 'user-agent': userAgent }, limits, aborted)
     if (answer.status === 200) return parseRobots(answer.body.toString('utf8'), userAgent.split('/', 1)[0]!)
     return answer.status >= 500 || answer.status === 429 ? nothingAllowed : everythingAllowed
   }

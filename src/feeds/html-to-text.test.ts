@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { htmlToText } from './html-to-text.ts'
 
-test('paragraphs, lines and lists are apart; markup, scripts and comments are gone; entities are characters', () => {
+test('paragraphs, lines and lists are separated; markup, scripts and comments are removed; entities are decoded', () => {
   const cases: [string, string][] = [
     ['<p>One</p><p>Two</p>', 'One\n\nTwo'],
     ['a<br>b<br/>c', 'a\nb\nc'],
@@ -22,7 +22,7 @@ test('paragraphs, lines and lists are apart; markup, scripts and comments are go
   for (const [html, text] of cases) assert.equal(htmlToText(html), text, html)
 })
 
-test('any text is read to its end, and reading the result again changes nothing', () => {
+test('any text is read to its end, and the result is trimmed', () => {
   const part = fc.constantFrom(
     '<',
     '>',
@@ -49,7 +49,7 @@ test('any text is read to its end, and reading the result again changes nothing'
   )
 })
 
-test('hostile markup takes time in proportion', () => {
+test('hostile markup takes time in proportion to its length', () => {
   const started = performance.now()
   for (const piece of ['<', '<a "', '</scrip', '<script>', '<!--', '&', '<p ', '\n \t'])
     htmlToText(piece.repeat(50_000))

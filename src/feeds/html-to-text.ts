@@ -1,9 +1,9 @@
 import { decodeHTML } from 'entities'
 
 /**
- * Converts HTML to the text that a reader would see: paragraphs and lines apart, no markup, no scripts. It is a single
- * pass over the characters without regular expressions that could run long. Broken markup is read as far as it makes
- * sense. The package html-to-text was rejected: six packages for what feeds do not need (tables, link lists,
+ * Converts HTML to the text that a reader would see, with paragraphs and lines separated. It makes a single pass over
+ * the characters, without regular expressions that could run long. Broken markup is read as far as it makes sense. The
+ * package html-to-text was rejected: it brings six packages for features that feeds do not need (tables, link lists,
  * selectors).
  */
 export function htmlToText(html: string): string {
@@ -23,7 +23,7 @@ export function htmlToText(html: string): string {
       continue
     }
     at = tag.end
-    if (!tag.closing && unseen.has(tag.name)) at = afterElement(html, tag.end, tag.name)
+    if (!tag.closing && skipped.has(tag.name)) at = afterElement(html, tag.end, tag.name)
     if (tag.name === 'br') text += '\n'
     else if (tag.name === 'li' && !tag.closing) text += '\n- '
     else if (paragraphs.has(tag.name)) text += '\n\n'
@@ -33,7 +33,7 @@ export function htmlToText(html: string): string {
   return tidy(text)
 }
 
-const unseen = new Set(['script', 'style', 'template', 'noscript', 'iframe', 'svg', 'math', 'object', 'head', 'title'])
+const skipped = new Set(['script', 'style', 'template', 'noscript', 'iframe', 'svg', 'math', 'object', 'head', 'title'])
 const paragraphs = new Set('p h1 h2 h3 h4 h5 h6 blockquote pre table ul ol dl figure hr article section'.split(' '))
 const lines = new Set('div tr dt dd figcaption header footer main aside nav address form'.split(' '))
 const cells = new Set(['td', 'th', 'img', 'option', 'button'])
@@ -60,7 +60,7 @@ function readTag(html: string, start: number): { name: string; closing: boolean;
     } else if (character === '"' || character === "'") quote = character
     else if (character === '>') return { name, closing, end: at + 1 }
   }
-  // Never closed: cut off, or not a tag. Text could not be told from markup after it.
+  // The tag is never closed. The rest cannot be recognised as text or markup, so it is dropped.
   return { name, closing, end: html.length }
 }
 

@@ -73,7 +73,7 @@ test('RSS, Atom, RDF and JSON Feed become the same kind of document', () => {
   )
 })
 
-test('an entry without a name has one that stays; entries are bounded and unique', () => {
+test('an entry without an id gets a stable one; entries are bounded and unique', () => {
   const item = '<item><title>No name</title></item>'
   const feed = `<rss version="2.0"><channel><title>T</title>${item.repeat(3)}</channel></rss>`
   const [one, ...more] = parse(feed)
@@ -83,7 +83,7 @@ test('an entry without a name has one that stays; entries are bounded and unique
   assert.equal(parseEntries(`<rss version="2.0"><channel>${many}</channel></rss>`, 'https://a.org', 7, 'de').length, 7)
 })
 
-test('no text makes the reader fail other than by saying that it is no feed', () => {
+test('no text makes the parser fail in another way than by reporting that it is not a feed', () => {
   const part = fc.constantFrom(
     '<rss',
     ' version="2.0">',

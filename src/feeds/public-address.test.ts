@@ -15,7 +15,7 @@ test('public addresses are public', () => {
   }
 })
 
-test('private, loopback, link-local, reserved and wrapped ones are not', () => {
+test('private, loopback, link-local and reserved addresses, and those that embed an IPv4 address, are not', () => {
   const inner = [
     '0.0.0.0',
     '10.0.0.1',
@@ -51,7 +51,7 @@ test('private, loopback, link-local, reserved and wrapped ones are not', () => {
   for (const address of inner) assert.ok(!isPublicAddress(address), address)
 })
 
-test('named addresses and networks are allowed, and nothing beside them', () => {
+test('listed addresses and networks are allowed, and nothing else', () => {
   const allowed = allowedNetworks(['127.0.0.1', '10.1.0.0/16', 'fd00::/8'])!
   for (const address of ['127.0.0.1', '10.1.255.1', 'fd12::1']) assert.ok(allowed(address), address)
   for (const address of ['127.0.0.2', '10.2.0.1', 'fc00::1', '::1']) assert.ok(!allowed(address), address)

@@ -24,8 +24,8 @@ for (const [network, prefix] of [
 /**
  * IPv6 addresses are only allocated from 2000::/3. Addresses within it that wrap an IPv4 address could lead anywhere.
  */
-const givenOut = new BlockList()
-givenOut.addSubnet('2000::', 3, 'ipv6')
+const allocated = new BlockList()
+allocated.addSubnet('2000::', 3, 'ipv6')
 for (const [network, prefix] of [
   ['2001::', 23],
   ['2001:db8::', 32],
@@ -39,7 +39,7 @@ for (const [network, prefix] of [
 export function isPublicAddress(address: string): boolean {
   if (isIPv4(address)) return !notPublic.check(address, 'ipv4')
   if (!isIPv6(address) || address.includes('%')) return false
-  return givenOut.check(address, 'ipv6') && !notPublic.check(address, 'ipv6')
+  return allocated.check(address, 'ipv6') && !notPublic.check(address, 'ipv6')
 }
 
 /** Matches addresses and networks (10.1.0.0/16) that are allowed although not public; null if a text is neither. */

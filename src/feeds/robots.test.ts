@@ -20,7 +20,7 @@ Disallow: /no # really
 Sitemap: https://example.org/s.xml
 `
 
-test('the group of the agent counts, else that for all', () => {
+test('the group that names the agent applies, otherwise the group for all', () => {
   const own = parseRobots(text, 'tidemark-feeds')
   assert.ok(isAllowed(own, '/private'))
   assert.ok(!isAllowed(own, '/no/where'))
@@ -46,7 +46,7 @@ test('an empty file, an empty rule and no group at all allow everything', () => 
   }
 })
 
-test('a pattern of many stars does not run long', () => {
+test('a pattern with many stars does not run long', () => {
   const robots = parseRobots(`User-agent: *\nDisallow: /${'*a'.repeat(2000)}b`, 'x')
   const started = performance.now()
   isAllowed(robots, `/${'a'.repeat(100_000)}`)

@@ -15,8 +15,8 @@ interface Kept extends FeedContent {
 }
 
 /**
- * Leases tasks one at a time, and delivers fresh entries of all feeds that match the query. If the process ends in
- * between, the lease expires and another collector gets the task.
+ * Leases tasks one at a time, and delivers fresh entries of all feeds that match the query. If the process ends during
+ * a task, its lease expires and another collector gets it.
  */
 export async function serveTasks(
   config: FeedsConfig,
@@ -50,7 +50,7 @@ async function serveTask(
   // Work under a lost lease is useless.
   const lost = new AbortController()
   const either = AbortSignal.any([aborted, lost.signal])
-  const beat = setInterval(
+  const heartbeat = setInterval(
     () => {
       client.heartbeat(task, config.leaseSeconds).catch((error) => {
         if (error instanceof RefusedByServer) lost.abort(error)
@@ -76,10 +76,10 @@ async function serveTask(
     return `${chosen.length} of ${entries.length} fresh entries delivered`
   } catch (error) {
     const reason = lost.signal.aborted ? lost.signal.reason : error
-    if (reason instanceof RefusedByServer) return `given up: ${reason.message}`
+    if (reason instanceof RefusedByServer) return `abandoned: ${reason.message}`
     throw reason
   } finally {
-    clearInterval(beat)
+    clearInterval(heartbeat)
   }
 }
 

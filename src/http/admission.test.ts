@@ -17,8 +17,8 @@ function admitted() {
 
 test('a client that disconnects does not end the work: its permit and slot are held until the handler ends', () => {
   const { admission, held } = admitted()
-  admission.workBegins()
-  admission.over()
+  admission.workStarts()
+  admission.requestEnds()
   assert.deepEqual(held(), { slot: true, permit: true })
   admission.workEnds()
   assert.deepEqual(held(), { slot: false, permit: false })
@@ -26,36 +26,36 @@ test('a client that disconnects does not end the work: its permit and slot are h
 
 test('a client that reads its answer slowly holds its own slot, and no permit', () => {
   const { admission, held } = admitted()
-  admission.workBegins()
+  admission.workStarts()
   admission.workEnds()
   assert.deepEqual(held(), { slot: true, permit: false })
-  admission.over()
+  admission.requestEnds()
   assert.deepEqual(held(), { slot: false, permit: false })
 })
 
-test('a request that is refused before its handler gives both back when it is answered', () => {
+test('a request that is refused before its handler releases both when it is answered', () => {
   const { admission, held } = admitted()
-  admission.over()
+  admission.requestEnds()
   assert.deepEqual(held(), { slot: false, permit: false })
 })
 
-test('a request that only waits has no permit, and a permit that others took since is not given back for them', () => {
+test('a request that only waits holds no permit, and its end does not release one that another request took since', () => {
   const permits = new Permits(1)
   const waiting = new Admission()
   waiting.takePermit(permits)
-  waiting.workBegins()
+  waiting.workStarts()
   waiting.releasePermit()
   assert.ok(new Admission().takePermit(permits))
   waiting.workEnds()
-  waiting.over()
+  waiting.requestEnds()
   assert.equal(permits.taken, 1)
 })
 
-test('a permit that is given to a request that is over is released at once', () => {
+test('a request that has ended keeps no slot and gets no permit', () => {
   const slots = new PermitsByCaller()
   const permits = new Permits(1)
   const admission = new Admission()
-  admission.over()
+  admission.requestEnds()
   admission.takeSlot(slots.take('caller', 1))
   assert.ok(slots.take('caller', 1) !== null)
   assert.throws(() => admission.takePermit(permits), { code: 'client_closed_request' })

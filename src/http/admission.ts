@@ -1,21 +1,22 @@
 import { TidemarkError } from '../platform/errors.ts'
 import type { Permits } from './permits.ts'
 
-/** The slot and the permit of a request. The request may be over before it gets them. */
+/** The slot and the permit of a request. The request may end before it gets them. */
 export class Admission {
   #slot: (() => void) | null = null
   #permit: (() => void) | null = null
   #working = false
-  #over = false
+  #hasEnded = false
 
   takeSlot(slot: (() => void) | null): boolean {
     this.#slot = slot
-    if (this.#over) this.#leave()
+    if (this.#hasEnded) this.#release()
     return slot !== null
   }
 
   takePermit(permits: Permits): boolean {
-    if (this.#over) throw new TidemarkError('client_closed_request', 'the client disconnected before it was answered')
+    if (this.#hasEnded)
+      throw new TidemarkError('client_closed_request', 'the client disconnected before it was answered')
     this.#permit = permits.take()
     return this.#permit !== null
   }
@@ -25,22 +26,22 @@ export class Admission {
     this.#permit?.()
   }
 
-  workBegins(): void {
+  workStarts(): void {
     this.#working = true
   }
 
   workEnds(): void {
     this.#working = false
     this.releasePermit()
-    if (this.#over) this.#leave()
+    if (this.#hasEnded) this.#release()
   }
 
-  over(): void {
-    this.#over = true
-    if (!this.#working) this.#leave()
+  requestEnds(): void {
+    this.#hasEnded = true
+    if (!this.#working) this.#release()
   }
 
-  #leave(): void {
+  #release(): void {
     this.releasePermit()
     this.#slot?.()
   }

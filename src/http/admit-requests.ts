@@ -8,22 +8,11 @@ import type { UsageBook } from '../access/usage-book.ts'
 import { TidemarkError } from '../platform/errors.ts'
 import type { Measures } from '../platform/measures.ts'
 import { Admission } from './admission.ts'
-import { wrongEscape } from './error-replies.ts'
-import { askedWithin } from './own-requests.ts'
+import { invalidPercentEscape } from './error-replies.ts'
+import { outerRequest } from './internal-requests.ts'
 import { Permits, PermitsByCaller } from './permits.ts'
 import { isDecodable } from './request-head.ts'
 
-/**
- * Decides who is admitted, and how many at once. In this order:
- *
- *   when the headers are there   credential (401), role (403), rate (429), slot among the caller's own requests in flight (429)
- *   when the body is there       permit (503)
- *
- * A *slot* is held until the request is over: its answer was delivered, or it was given up. A client that sends slowly,
- * reads slowly or waits at the end of the feed therefore blocks only its own requests. A *permit* stands for work of this
- * process. It is taken last and released when the handler ends, even if the client disconnected long before. Operators
- * have permits of their own. So have streams of lines, because they last.
- */
 const adminPermits = 64
 const lineStreamsShare = 1 / 8
 
@@ -35,6 +24,17 @@ export interface AdmissionParts {
   readonly requestsInFlightMax: number
 }
 
+/**
+ * Decides which requests are admitted, and how many at once. In this order:
+ *
+ *   after the headers   credential (401), role (403), rate (429), slot among the caller's own requests in flight (429)
+ *   after the body      permit (503)
+ *
+ * A *slot* is held until the request ends: its answer was delivered, or the connection was closed. A client that sends
+ * slowly, reads slowly or waits at the end of the feed therefore blocks only its own requests. A *permit* stands for
+ * work of this process. It is taken last and released when the handler ends, even if the client disconnected long
+ * before. Operators have permits of their own. So have streams of lines, because they last.
+ */
 export function admitRequests(app: FastifyInstance, parts: AdmissionParts): void {
   const { authenticator, usage, rates, measures, requestsInFlightMax } = parts
   const slots = new PermitsByCaller()
@@ -43,8 +43,8 @@ export function admitRequests(app: FastifyInstance, parts: AdmissionParts): void
   const operators = new Permits(adminPermits)
   const gauge = (name: string, help: string, read: () => number): void => measures.gauge({ name, help }, read)
   gauge('tidemark_requests_in_flight', 'Requests of applications and collectors.', () => slots.taken)
-  gauge('tidemark_requests_working', 'Requests that are worked on.', () => work.taken)
-  gauge('tidemark_line_streams', 'Streams of documents that are read.', () => lineStreams.taken)
+  gauge('tidemark_requests_working', 'Requests being worked on.', () => work.taken)
+  gauge('tidemark_line_streams', 'Document streams being read.', () => lineStreams.taken)
 
   app.decorateRequest('principal', null)
   app.decorateRequest('admission', null)
@@ -65,10 +65,10 @@ export function admitRequests(app: FastifyInstance, parts: AdmissionParts): void
     if (credential === undefined) return
     if (credential !== null) {
       reply.header('cache-control', 'no-store')
-      const outer = askedWithin()
-      if (outer === undefined) await letIn(request, reply, credential)
+      const outer = outerRequest()
+      if (outer === undefined) await admit(request, reply, credential)
       else {
-        // An inner request cannot use a role or another kind of credential than the outer one.
+        // An internal request cannot use a role, or another kind of credential than the outer request.
         if (outer.principal.kind !== credential || role !== undefined) throw unauthorized(credential)
         request.principal = outer.principal
         outer.signal.addEventListener('abort', () => reply.raw.destroy(), { once: true })
@@ -79,11 +79,11 @@ export function admitRequests(app: FastifyInstance, parts: AdmissionParts): void
     if (fault !== null) throw new TidemarkError(invalid, fault)
   })
 
-  async function letIn(request: FastifyRequest, reply: FastifyReply, credential: CredentialKind): Promise<void> {
+  async function admit(request: FastifyRequest, reply: FastifyReply, credential: CredentialKind): Promise<void> {
     const { role, isMonitoring } = request.routeOptions.config
     const admission = new Admission()
     request.admission = admission
-    request.exchange.whenOver(() => admission.over())
+    request.exchange.onEnd(() => admission.requestEnds())
     const secret = bearerOf(request.headers.authorization)
     if (secret === null) throw unauthorized(credential)
     const principal =
@@ -111,26 +111,26 @@ export function admitRequests(app: FastifyInstance, parts: AdmissionParts): void
   })
 
   app.addHook('onRoute', (route) => {
-    route.handler = untilItEnds(route.handler)
+    route.handler = trackingWork(route.handler)
   })
 }
 
 /** Wraps the handler so that admission knows when it starts and ends. */
-function untilItEnds(handler: RouteHandlerMethod): RouteHandlerMethod {
+function trackingWork(handler: RouteHandlerMethod): RouteHandlerMethod {
   return function (this: FastifyInstance, request: FastifyRequest, reply: FastifyReply) {
     const { admission } = request
     if (admission === null) return handler.call(this, request, reply)
-    admission.workBegins()
-    const ends = (): void => admission.workEnds()
+    admission.workStarts()
+    const onEnd = (): void => admission.workEnds()
     let result: unknown
     try {
       result = handler.call(this, request, reply)
     } catch (error) {
-      ends()
+      onEnd()
       throw error
     }
-    if (result instanceof Promise) result.then(ends, ends)
-    else ends()
+    if (result instanceof Promise) result.then(onEnd, onEnd)
+    else onEnd()
     return result
   }
 }
@@ -148,15 +148,15 @@ function tooManyAtOnce({ inFlightMax, setting }: Limits): TidemarkError {
 }
 
 /**
- * Returns the fault in the parameters of an address, or null. No ID contains NUL, and PostgreSQL refuses a parameter with
- * one.
+ * Returns the fault in the parameters of an address, or null. No ID contains NUL, and PostgreSQL refuses a parameter
+ * with one.
  */
 function addressFault(url: string): string | null {
   if (!url.includes('%')) return null
   if (url.includes('%00')) return 'the path and query must not contain the NUL character (%00)'
   if (isDecodable(url)) return null
   const [path = ''] = url.split('?', 1)
-  return `the ${isDecodable(path) ? 'query' : 'path'} has ${wrongEscape}`
+  return `the ${isDecodable(path) ? 'query' : 'path'} has ${invalidPercentEscape}`
 }
 
 /** Returns the credential of `Bearer …`, with the scheme in any case, or null. */

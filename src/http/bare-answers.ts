@@ -27,12 +27,12 @@ export class BareAnswers {
 
   /**
    * Answers input that the HTTP parser refused on the bare connection, and closes it. `unanswered` are the earlier
-   * requests on the connection: an answer out of order would be taken for one of theirs.
+   * requests on the connection. Without their answers, the client would take this answer for the first of theirs.
    */
   unparsed(error: NodeJS.ErrnoException, socket: Socket, unanswered: readonly ServerResponse[]): void {
     const last = unanswered.at(-1)
-    const isBrokenOff = last?.req.complete === false && error.code === 'HPE_INVALID_EOF_STATE'
-    if (error.code === 'ECONNRESET' || !socket.writable || isBrokenOff) {
+    const isTruncated = last?.req.complete === false && error.code === 'HPE_INVALID_EOF_STATE'
+    if (error.code === 'ECONNRESET' || !socket.writable || isTruncated) {
       socket.destroy()
       return
     }
@@ -48,7 +48,7 @@ export class BareAnswers {
     this.#log({ reqId, status: refusal.status, ip: socket.remoteAddress, reason: error.code ?? refusal.code })
   }
 
-  /** CONNECT asks a proxy for a tunnel. Node makes no request of it. */
+  /** CONNECT requests a tunnel from a proxy. Node reports it as an event, not as a request. */
   #connect({ method }: IncomingMessage, socket: Duplex): void {
     const { remoteAddress: ip } = socket as Socket
     const refusal = new TidemarkError('method_not_allowed', 'this server is not a proxy: request one of its own paths')
@@ -61,7 +61,7 @@ export class BareAnswers {
     const { method, socket } = request
     const refusal = new TidemarkError(
       'expectation_failed',
-      'only "Expect: 100-continue" is supported: leave out Expect',
+      'only "Expect: 100-continue" is supported: remove the Expect header',
     )
     const reqId = requestIdOf(request)
     response.writeHead(refusal.status, plainHeaders(reqId)).end(JSON.stringify(bodyOf(refusal, reqId)))

@@ -27,7 +27,7 @@ const fields = {
   object: { value: { inner: null }, schema: object({ inner: orNull({ type: 'string' }) }) },
 }
 
-test('an answer is written as it is, wherever a value or null may stand, also within one of several objects', async () => {
+test('values and nulls are serialised unchanged, also within one of several alternatives', async () => {
   const properties = Object.fromEntries(Object.entries(fields).map(([name, { schema }]) => [name, orNull(schema)]))
   const other = object({ somethingElse: { type: 'string' } })
   const app = Fastify({ schemaController: { compilersFactory: compileLater } })

@@ -34,9 +34,9 @@ const anyName = '^.*$'
 /**
  * Rewrites a schema for the serialiser.
  *
- * A value or null becomes a type with two names. For `anyOf` the serialiser would ask a validator which alternative each
- * value is, formats of times included, which takes several times as long as writing the value. A choice of values, or
- * null, stays as it is, because null is not one of its values.
+ * A schema of a value or null becomes one schema with two types. For `anyOf` the serialiser would ask a validator which
+ * alternative each value is, formats of times included, which takes several times as long as writing the value. An enum
+ * or null stays as it is, because null is not in the enum.
  *
  * A record with any names becomes additional properties. Its pattern does not match a name with a line break, and the
  * serialiser drops properties that do not match.

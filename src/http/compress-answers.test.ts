@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { encodingFor } from './compress-answers.ts'
 
-test('the encoding that the client prefers is used, and ours among equal ones', () => {
+test('the encoding that the client prefers is used; among equal ones, our order decides', () => {
   const cases: readonly (readonly [string | undefined, string | null])[] = [
     [undefined, null],
     ['', null],

@@ -3,12 +3,6 @@ import * as zlib from 'node:zlib'
 import type { FastifyInstance } from 'fastify'
 import { acceptedWeights } from './request-head.ts'
 
-/**
- * Compresses JSON answers as `Accept-Encoding` allows. Only complete answers of at least `bytesMin` are compressed.
- * Streams are sent as they are, and files of analysis runs are compressed already.
- *
- * Most of the work runs in a thread of the pool. @fastify/compress was not cheaper, and brings further packages.
- */
 const bytesMin = 1024
 
 const { BROTLI_PARAM_QUALITY, BROTLI_PARAM_MODE, BROTLI_MODE_TEXT } = zlib.constants
@@ -42,6 +36,12 @@ export function encodingFor(accepted: string | undefined): Encoding | null {
 const isSmall = (content: string | Buffer): boolean =>
   content.length < bytesMin && Buffer.byteLength(content) < bytesMin
 
+/**
+ * Compresses JSON answers as `Accept-Encoding` allows. Only complete answers of at least `bytesMin` are compressed.
+ * Streams are sent as they are, and files of analysis runs are compressed already.
+ *
+ * Compression runs in the thread pool of libuv. @fastify/compress was not cheaper, and brings further packages.
+ */
 export function compressAnswers(app: FastifyInstance): void {
   /** A buffer that is sent repeatedly is compressed once. */
   const known = new WeakMap<Buffer, Map<Encoding, Promise<Buffer>>>()

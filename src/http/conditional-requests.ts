@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 
-/** The form of a tag in answers. Proxies that compress answers make it a weak tag, which names the same state. */
+/** An `ETag` of ours. A proxy that compresses answers makes it a weak tag, which names the same state. */
 const tagPattern = '^(W/)?"[A-Za-z0-9_-]{1,64}"$'
 
 /** The headers of a request that replaces an object that others may have changed since it was read. */

@@ -30,36 +30,36 @@ async function listening(t: { after(work: () => void): void }) {
   return { connections, socket, ask }
 }
 
-const overOf = (exchange: Exchange): Promise<void> => new Promise((resolve) => exchange.whenOver(resolve))
+const endOf = (exchange: Exchange): Promise<void> => new Promise((resolve) => exchange.onEnd(resolve))
 
-test('an exchange is over when its answer is sent: each listener is called once, and a later one at once', async (t) => {
+test('an exchange ends when its answer is sent: each listener is called once, and a later one at once', async (t) => {
   const { connections, ask } = await listening(t)
   const [one] = await ask(1)
   const { request, response, exchange } = one!
-  const heard: string[] = []
-  exchange.whenOver(() => heard.push('first'))
-  exchange.whenOver(() => heard.push('second'))
+  const called: string[] = []
+  exchange.onEnd(() => called.push('first'))
+  exchange.onEnd(() => called.push('second'))
   assert.deepEqual(connections.unanswered(request.socket), [response])
   response.end('answer')
-  await overOf(exchange)
-  exchange.over()
-  exchange.whenOver(() => heard.push('late'))
-  assert.deepEqual(heard, ['first', 'second', 'late'])
+  await endOf(exchange)
+  exchange.end()
+  exchange.onEnd(() => called.push('late'))
+  assert.deepEqual(called, ['first', 'second', 'late'])
   assert.deepEqual(connections.unanswered(request.socket), [])
 })
 
-test('requests that came right behind another one are over with their connection', async (t) => {
+test('pipelined requests end with their connection', async (t) => {
   const { connections, socket, ask } = await listening(t)
   const started = await ask(3)
   const responses = started.map(({ response }) => response)
   assert.deepEqual(connections.unanswered(started[0]!.request.socket), responses)
   socket.destroy()
-  await Promise.all(started.map(({ exchange }) => overOf(exchange)))
-  // One that begins on what is gone is over before anybody can ask.
+  await Promise.all(started.map(({ exchange }) => endOf(exchange)))
+  // An exchange that begins on a closed connection has ended already.
   const { request, response } = started[0]!
-  let isOver = false
-  connections.begin(request, response).whenOver(() => {
-    isOver = true
+  let hasEnded = false
+  connections.begin(request, response).onEnd(() => {
+    hasEnded = true
   })
-  assert.ok(isOver)
+  assert.ok(hasEnded)
 })

@@ -6,7 +6,7 @@ import type { Measures } from '../platform/measures.ts'
 const restOfBodyMs = 5000
 
 /** How often shutdown checks which connections have become idle, and whether all are closed. */
-const lookEveryMs = 50
+const checkEveryMs = 50
 
 interface Connection {
   /** Oldest first. */
@@ -17,8 +17,8 @@ interface Connection {
 /** A request and its answer, from the first hook until the answer is sent or the connection is closed. */
 export class Exchange {
   readonly response: ServerResponse
-  readonly #ends: (() => void)[] = []
-  #isOver = false
+  readonly #listeners: (() => void)[] = []
+  #hasEnded = false
   #waitedMs = 0
   #waitsSince: number | null = null
 
@@ -39,16 +39,16 @@ export class Exchange {
     return this.#waitedMs + (this.#waitsSince === null ? 0 : performance.now() - this.#waitsSince)
   }
 
-  /** Calls back once; at once if the exchange is over already. */
-  whenOver(end: () => void): void {
-    if (this.#isOver) end()
-    else this.#ends.push(end)
+  /** Calls the listener once; at once if the exchange has ended already. */
+  onEnd(listener: () => void): void {
+    if (this.#hasEnded) listener()
+    else this.#listeners.push(listener)
   }
 
-  over(): void {
-    if (this.#isOver) return
-    this.#isOver = true
-    for (const end of this.#ends) end()
+  end(): void {
+    if (this.#hasEnded) return
+    this.#hasEnded = true
+    for (const listener of this.#listeners) listener()
   }
 }
 
@@ -58,9 +58,9 @@ export class Connections {
   #slow = new WeakSet<Socket>()
   #server: Server
 
-  constructor(server: Server, most: number, measures: Measures) {
+  constructor(server: Server, connectionsMax: number, measures: Measures) {
     this.#server = server
-    server.maxConnections = most
+    server.maxConnections = connectionsMax
     server.on('connection', (socket: Socket) => this.#opened(socket))
     server.on('timeout', (socket: Socket) => this.cutSlow(socket))
     let refused = 0
@@ -71,26 +71,26 @@ export class Connections {
   }
 
   /**
-   * An exchange is over when its answer is sent or its connection is closed. Both must be observed: a pipelined answer
-   * behind another one does not learn that the connection was closed.
+   * An exchange ends when its answer is sent or its connection is closed. Both must be observed, because a pipelined
+   * answer behind another one gets no event when the connection is closed.
    */
   begin(request: IncomingMessage, response: ServerResponse): Exchange {
     const exchange = new Exchange(response)
     const connection = this.#connections.get(request.socket)
     if (connection === undefined) {
-      // The connection closed since the request arrived, or the process made the request itself and there is none.
-      if (request.socket.destroyed) exchange.over()
-      else response.on('close', () => exchange.over())
+      // The connection has closed since the request arrived, or the request is internal and has none.
+      if (request.socket.destroyed) exchange.end()
+      else response.on('close', () => exchange.end())
       return exchange
     }
     const { open } = connection
-    exchange.whenOver(() => {
+    exchange.onEnd(() => {
       open.splice(open.indexOf(exchange), 1)
       if (open.length === 0) connection.idleSince = performance.now()
       if (!request.complete) boundRest(request)
     })
     open.push(exchange)
-    response.on('close', () => exchange.over())
+    response.on('close', () => exchange.end())
     return exchange
   }
 
@@ -113,9 +113,9 @@ export class Connections {
   }
 
   /**
-   * Begins the shutdown. Every answer from now on announces that its connection closes; the framework marks those of new
-   * requests. A connection that has not been told stays open until it has been idle for `quietMs`, so that a client about
-   * to use it gets an answer and not a reset. Resolves when the server can stop listening.
+   * Starts the shutdown. Every answer from now on announces that its connection closes; the framework marks those of
+   * new requests. Any other connection stays open until it has been idle for `quietMs`, so that a client about to use
+   * it gets an answer and not a reset. Resolves when the server can stop listening.
    */
   async drain(quietMs: number): Promise<void> {
     for (const { open } of this.#connections.values()) {
@@ -125,16 +125,16 @@ export class Connections {
     this.#server.closeIdleConnections = () => {}
     const listensUntil = performance.now() + quietMs
     const { promise: quiet, resolve } = Promise.withResolvers<void>()
-    const look = (): void => {
+    const check = (): void => {
       const now = performance.now()
       for (const [socket, { open, idleSince }] of this.#connections) {
         if (open.length === 0 && now - Math.max(idleSince, listensUntil - quietMs) >= quietMs) socket.destroy()
       }
       if (now >= listensUntil || this.#connections.size === 0) resolve()
     }
-    const looking = setInterval(look, lookEveryMs)
-    this.#server.once('close', () => clearInterval(looking))
-    look()
+    const timer = setInterval(check, checkEveryMs)
+    this.#server.once('close', () => clearInterval(timer))
+    check()
     await quiet
   }
 
@@ -143,7 +143,7 @@ export class Connections {
     this.#connections.set(socket, connection)
     socket.once('close', () => {
       this.#connections.delete(socket)
-      for (const exchange of [...connection.open]) exchange.over()
+      for (const exchange of [...connection.open]) exchange.end()
     })
   }
 }

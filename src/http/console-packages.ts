@@ -6,7 +6,7 @@ interface Library {
   readonly packageName: string
   /** The module file that is served under the library's name. */
   readonly file: string
-  /** The folder of its styles and of the modules that it imports. Default: the folder of `file`. */
+  /** The folder of its styles and of the modules that it imports; by default, the folder of `file`. */
   readonly folder?: string
   /** Code put before and after a file that is not an ES module. */
   readonly wrapped?: Wrapped
@@ -19,7 +19,8 @@ interface Wrapped {
 }
 
 /**
- * The libraries of the console, by the names under which its modules import them. Pages load them only from this server.
+ * The libraries of the console, by the names under which its modules import them. Pages load them from this server
+ * only.
  */
 const libraries: Readonly<Record<string, Library>> = {
   preact: { packageName: 'preact', file: 'dist/preact.mjs' },

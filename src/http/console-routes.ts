@@ -23,7 +23,7 @@ const types: Readonly<Record<string, string>> = {
   '.md': 'text/markdown; charset=utf-8',
 }
 
-/** The paths of the console's views, and the module of each. All serve one page, whose script reads the path. */
+/** The module of each view, by path. All paths serve the same page, except for its preload links. */
 const views = {
   '/': 'welcome/welcome-view.ts',
   '/account': 'account/account-view.ts',
@@ -49,8 +49,8 @@ const views = {
 }
 
 /**
- * The console and its assets. Its TypeScript is served with the types stripped: there is no build, and line numbers hold.
- * Libraries come from the installed packages, through the import map of the page.
+ * Serves the console and its assets. TypeScript is served with its types stripped, so there is no build, and line
+ * numbers stay the same. Libraries come from the installed packages, through the import map of the page.
  */
 export function consoleRoutes(app: TypedApp, codes: SignInCodes): void {
   const files = new Map(
@@ -62,7 +62,7 @@ export function consoleRoutes(app: TypedApp, codes: SignInCodes): void {
   const read = (name: string, file: ServedFile): Promise<Buffer> => {
     const content = known.get(name) ?? contentOf(name, file)
     known.set(name, content)
-    // A failed read is not remembered.
+    // A failed read is not cached.
     content.catch(() => known.delete(name))
     return content
   }
@@ -74,7 +74,7 @@ export function consoleRoutes(app: TypedApp, codes: SignInCodes): void {
     let page: Promise<Buffer> | null = null
     app.get(view, { config: open('pages.view'), schema: { hide: true } }, async (_request, reply) => {
       page ??= makePage(module, readModule)
-      // A failed read is not remembered.
+      // A failed read is not cached.
       page.catch(() => {
         page = null
       })
@@ -129,8 +129,8 @@ export function consoleRoutes(app: TypedApp, codes: SignInCodes): void {
 }
 
 /**
- * The only inline script of the console, because browsers take import maps in no other way. The content policy allows it
- * by its hash.
+ * The hash by which the content policy allows the import map. It is the only inline script of the console, because an
+ * import map must be inline.
  */
 const importMapHash = `'sha256-${createHash('sha256').update(importMap).digest('base64')}'`
 
@@ -149,7 +149,7 @@ async function makePage(view: string, read: (module: string) => Promise<string>)
   )
 }
 
-/** These modules and, transitively, our modules that they import statically. Dynamic imports are left out. */
+/** Returns these modules and those of the console that they import statically, directly or not. */
 async function modulesOf(
   entries: readonly string[],
   read: (module: string) => Promise<string>,
@@ -170,8 +170,8 @@ async function contentOf(name: string, { path, wrapped }: ServedFile): Promise<B
 }
 
 /**
- * The runtime warns that this function may change. It is pinned, and an operator cannot act on the warning, so it is
- * suppressed.
+ * Strips types from TypeScript. Node warns that the function is experimental. The warning is suppressed, because the
+ * Node version is pinned and an operator cannot act on it.
  */
 function withoutTypes(source: string): string {
   const { emitWarning } = process

@@ -12,8 +12,8 @@ declare module 'fastify' {
 export type DescribedRoute = Pick<RouteOptions, 'method' | 'url' | 'schema' | 'config'>
 
 /**
- * Makes the OpenAPI description of routes, in a separate server that is never started. Few clients request it, so what
- * makes it is not loaded at start.
+ * Makes the OpenAPI description of routes, in a separate server that is never started. Few clients request it, so the
+ * package that makes it is not loaded at start.
  */
 export async function describeRoutes(
   routes: readonly DescribedRoute[],

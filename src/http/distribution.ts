@@ -16,15 +16,15 @@ interface Branch<Label extends string> {
 
 const branch = <Label extends string>(): Branch<Label> => ({ below: new Map(), counted: null })
 
-interface Shown {
+interface Sample {
   readonly metricName: string
   readonly labels: Readonly<Record<string, string | number>>
   readonly value: number
 }
 
 /**
- * A histogram in the form that prom-client's registry reads. prom-client's own histogram builds a text from the labels
- * and checks their names on every observation, several times for each request, which costs ten times as much as counting.
+ * A histogram in the form that prom-client's registry reads. prom-client's own histogram builds a string from the
+ * labels and checks their names on every observation, which costs ten times as much as counting.
  */
 export class Distribution<Label extends string> {
   readonly name: string
@@ -53,12 +53,12 @@ export class Distribution<Label extends string> {
   }
 
   /** Called by the registry. */
-  get(): { name: string; help: string; type: string; values: Shown[] } {
+  get(): { name: string; help: string; type: string; values: Sample[] } {
     const { name, help, type } = this
-    return { name, help, type, values: this.#all.flatMap((counted) => this.#shown(counted)) }
+    return { name, help, type, values: this.#all.flatMap((counted) => this.#samples(counted)) }
   }
 
-  #shown({ labels, counts, sum }: Counted<Label>): Shown[] {
+  #samples({ labels, counts, sum }: Counted<Label>): Sample[] {
     let count = 0
     const buckets = counts.map((more, i) => {
       count += more

@@ -4,10 +4,10 @@ import { TidemarkError, UnavailableError } from '../platform/errors.ts'
 import { CallLost } from '../threads/calls.ts'
 import { errorFrom } from './error-replies.ts'
 
-test('a part that is not there is 503 in the words of the area, whoever said so; a defect is 500', () => {
+test('an unavailable part is 503 with the error code of the area; a defect is 500', () => {
   for (const error of [
     new UnavailableError('/data/search.sqlite is damaged'),
-    new CallLost('the thread died', true, null),
+    new CallLost('the thread exited', true, null),
   ]) {
     for (const [area, code] of [
       [{ unavailable: 'catalog_unavailable' }, 'catalog_unavailable'],
@@ -17,7 +17,7 @@ test('a part that is not there is 503 in the words of the area, whoever said so;
       const refusal = errorFrom(error, area)
       assert.deepEqual([refusal.code, refusal.status, refusal.retryAfterSeconds], [code, 503, 1])
       assert.equal(refusal.cause, error)
-      assert.doesNotMatch(refusal.message, /damaged|died/)
+      assert.doesNotMatch(refusal.message, /damaged|exited/)
     }
   }
   assert.equal(errorFrom(new Error('broken'), {}).code, 'internal')

@@ -64,7 +64,7 @@ export function answerError(error: TidemarkError, request: FastifyRequest, reply
     reply.header('vary', 'Accept')
     // An address that cannot be decoded does not exist either.
     const isNowhere = error.code === 'not_found' || error.code === 'invalid_request'
-    if (isNowhere && asksForPage(request)) return sendNotFoundPage(reply)
+    if (isNowhere && acceptsPage(request)) return sendNotFoundPage(reply)
   }
   const body = request.routeOptions.config.errorBody?.(error, request) ?? bodyOf(error, request.id)
   // Serialised here, because the route's response schema does not fit errors and would drop fields.
@@ -75,8 +75,8 @@ export function answerError(error: TidemarkError, request: FastifyRequest, reply
     .send(body)
 }
 
-/** An undecodable escape is refused, because it would otherwise be read as literal characters. */
-export const wrongEscape = 'a percent-escape that is not UTF-8: a percent sign itself is written %25'
+/** The fault of an address that cannot be decoded. Its escapes would otherwise be read as literal characters. */
+export const invalidPercentEscape = 'a percent-escape that is not UTF-8: write a percent sign as %25'
 
 export function bodyOf(error: TidemarkError, requestId: string): ErrorBody {
   const body: ErrorBody = { code: error.code, message: error.message, request_id: requestId }
@@ -87,8 +87,8 @@ export function bodyOf(error: TidemarkError, requestId: string): ErrorBody {
 const notFoundFile = new URL('../../console/not-found.html', import.meta.url)
 let notFoundPage: string | undefined
 
-/** Returns whether a browser sent the request. Programs that accept JSON or anything get the usual error body. */
-function asksForPage({ method, headers }: FastifyRequest): boolean {
+/** Returns whether a browser sent the request. Programs that accept JSON or any type get the usual error body. */
+function acceptsPage({ method, headers }: FastifyRequest): boolean {
   if (method !== 'GET' && method !== 'HEAD') return false
   const types = (headers.accept ?? '').split(',').map((one) => one.split(';', 1)[0]!.trim().toLowerCase())
   return types.includes('text/html') && !types.includes('application/json')

@@ -2,14 +2,14 @@ import { readFileSync } from 'node:fs'
 import { componentName, describedBy } from '../platform/validation.ts'
 
 /**
- * Completes the framework's description: adds parts that are checked outside the schemas, optional bodies, headers of
- * answers and examples, and lists schemas by their names.
+ * Completes the framework's description: adds optional bodies, response headers and examples, and moves schemas to
+ * components.
  */
 export function finishDescription(description: Description): Description {
   const operations = operationsOf(description)
   const tagged = new Set(operations.filter(isConditional).flatMap(recordsOf))
   for (const operation of operations) {
-    letBodyBeAbsent(operation)
+    makeBodyOptional(operation)
     describeParameters(operation)
     describeAnswers(
       operation,
@@ -58,7 +58,7 @@ const operationsOf = ({ paths }: Description): readonly Operation[] =>
   Object.values(paths).flatMap((methods) => Object.values(methods))
 
 /** The framework marks every body as required, and validates null for an absent one. */
-function letBodyBeAbsent({ requestBody }: Operation): void {
+function makeBodyOptional({ requestBody }: Operation): void {
   for (const media of Object.values(requestBody?.content ?? {})) {
     const [schema, nothing] = media.schema.anyOf ?? []
     if (nothing?.type !== 'null') continue
@@ -68,8 +68,8 @@ function letBodyBeAbsent({ requestBody }: Operation): void {
 }
 
 /**
- * A list in a query string is one text with commas. Header names are checked in lower case, and shown in their usual
- * case.
+ * A list in a query string is one comma-separated value. Header names are checked in lower case, and shown in their
+ * usual case.
  */
 function describeParameters({ parameters = [] }: Operation): void {
   for (const parameter of parameters) {
@@ -81,7 +81,7 @@ function describeParameters({ parameters = [] }: Operation): void {
 
 const text = { type: 'string' }
 
-/** Headers of answers. Each is defined once and referred to. */
+/** Response headers. Each is defined once and referred to. */
 const headers = {
   'X-Request-Id': {
     description: 'Finds the request in the log. If the caller sends a well-formed one, it is used.',
@@ -92,7 +92,7 @@ const headers = {
     schema: { ...text, examples: ['"requests";q=100;w=2'] },
   },
   RateLimit: {
-    description: 'What is left of each limit: `r` requests; the full limit is restored in `t` seconds.',
+    description: 'What remains of each limit: `r` requests; the full limit is restored in `t` seconds.',
     schema: { ...text, examples: ['"requests";r=99;t=1'] },
   },
   Location: {
@@ -107,9 +107,9 @@ const headers = {
   'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer' } },
 }
 
-/** Whether the operation accepts a condition, so that it cannot overwrite another change. */
+/** Whether the operation accepts conditional requests (`If-Match`). */
 const isConditional = ({ parameters = [] }: Operation): boolean =>
-  parameters.some(({ in: place, name }) => place === 'header' && name.toLowerCase() === 'if-match')
+  parameters.some(({ in: location, name }) => location === 'header' && name.toLowerCase() === 'if-match')
 
 /** The names of the schemas of a successful answer. */
 const recordsOf = ({ responses }: Operation): readonly string[] =>
@@ -151,7 +151,7 @@ function withComponents(description: Description): Description {
     const { [componentName]: name, [describedBy]: described, ...rest } = part as Record<string, unknown>
     if (described !== undefined) return finish(described)
     const finished = Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, finish(value)]))
-    // Rust, Go and pydantic reject surrogates, and code points with more than two hex digits, in our notation.
+    // Rust, Go and pydantic reject Unicode escapes of four hex digits.
     if (typeof finished.pattern === 'string') finished.pattern = finished.pattern.replaceAll(beyondTwoDigits, '')
     if (typeof name !== 'string') return finished
     const listed = components.get(name)
@@ -174,7 +174,9 @@ interface Example {
   readonly answer?: unknown
 }
 
-/** Recorded by scripts/record-examples.ts. Read here and not at start, because most processes never describe themselves. */
+/**
+ * Recorded by scripts/record-examples.ts. Read here and not at start, because most processes never describe themselves.
+ */
 const recorded = new URL('./openapi-examples.json', import.meta.url)
 
 function addExamples(description: Description): void {

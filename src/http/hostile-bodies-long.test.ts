@@ -5,13 +5,13 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { pino } from 'pino'
 import { compose } from '../compose/compose.ts'
-import { jsonLimits, passedJsonLimit } from '../platform/json-text.ts'
+import { exceededJsonLimit, jsonLimits } from '../platform/json-text.ts'
 import { detailsOf, messageOf, validatorFor } from '../platform/validation.ts'
 import { readConfig } from '../settings/config.ts'
 
 /**
- * For every body that any route accepts, puts a hostile value of about a megabyte into every position. Each body must be
- * parsed, checked and answered with little processor time, because all callers share the processor.
+ * For every body that any route accepts, puts a hostile value of about a megabyte into every position. Each body must
+ * be parsed, checked and answered with little processor time, because all callers share the processor.
  */
 const cpuMsMax = 250
 
@@ -126,15 +126,15 @@ const hostile: Readonly<Record<string, string>> = {
   'lists of a number': list((i) => `[${i}]`),
   'empty lists': list(() => '[]'),
   'empty objects': list(() => '{}'),
-  'objects alike': list(() => '{"a":{"b":[1]}}'),
+  'equal objects': list(() => '{"a":{"b":[1]}}'),
   'different texts': list((i) => `"${i.toString(36)}"`),
-  'one text again and again': list(() => '"title"'),
+  'one repeated text': list(() => '"title"'),
   numbers: list(String),
   nulls: list(() => 'null'),
   'unknown fields': object(() => '1'),
   'unknown fields with lists': object((i) => `[${i}]`),
   'a name as long as all': `{"${'n'.repeat(megabyte - 10)}":${JSON.stringify([1, [2]])}}`,
-  'names that begin alike': `{${Array.from({ length: 2000 }, (_, i) => `"${'n'.repeat(490)}${i}":[]`).join()}}`,
+  'names with a common prefix': `{${Array.from({ length: 2000 }, (_, i) => `"${'n'.repeat(490)}${i}":[]`).join()}}`,
   'a long text': text('a'),
   'a text of separators': text('-a'),
   'a text of separators at its end': JSON.stringify(`${'a-'.repeat(megabyte / 2)}\u0000`),
@@ -145,7 +145,7 @@ const hostile: Readonly<Record<string, string>> = {
 }
 
 /** Schema keywords that are only for readers. A property may have such a name, but its value is then an object. */
-const wordsAbout = new Set(['description', 'title', 'examples', 'default'])
+const annotations = new Set(['description', 'title', 'examples', 'default'])
 const isSchema = (part: unknown): boolean => typeof part === 'object' && part !== null && !Array.isArray(part)
 
 /** Returns the minimum of up to three tries, because garbage collection of earlier work is not part of the cost. */
@@ -163,7 +163,7 @@ function cpuMsOf(work: () => void): number {
 test('a megabyte of anything is parsed in little time', () => {
   for (const [name, json] of Object.entries(hostile)) {
     const took = cpuMsOf(() => {
-      if (passedJsonLimit(json, jsonLimits) === null) JSON.parse(json)
+      if (exceededJsonLimit(json, jsonLimits) === null) JSON.parse(json)
     })
     assert.ok(took < 2 * cpuMsMax, `${name}: ${took} ms`)
   }
@@ -179,7 +179,7 @@ test('a megabyte of anything, at any position of any body, is checked and answer
     for (const { path, schema, put } of positionsIn(whole)) {
       // Descriptions do not change the cost of a check, so schemas that differ only in them are tested once.
       const position = JSON.stringify(schema, (name, part) =>
-        wordsAbout.has(name) && !isSchema(part) ? undefined : part,
+        annotations.has(name) && !isSchema(part) ? undefined : part,
       )
       if (seen.has(position)) continue
       seen.add(position)

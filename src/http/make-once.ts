@@ -8,8 +8,8 @@ import { TidemarkError } from '../platform/errors.ts'
 declare module 'fastify' {
   interface FastifyRequest {
     /**
-     * Whether the answer shows an object that an earlier request with the same `Idempotency-Key` created. Such a request
-     * is not counted as use.
+     * Whether the answer shows an object that an earlier request with the same `Idempotency-Key` created. Such a
+     * request is not counted as use.
      */
     isRepeat: boolean
     /**
@@ -34,7 +34,7 @@ export const IdempotencyHeaders = Type.Object({
 type Described = Pick<RouteOptions, 'method' | 'schema'>
 
 /** Returns whether the operation creates an object. An operation whose 201 or 202 has an empty body creates none. */
-export function makesSomething({ method, schema }: Described): boolean {
+export function createsResource({ method, schema }: Described): boolean {
   const answers = (schema?.response ?? {}) as Readonly<Record<number, { readonly type?: string }>>
   return method === 'POST' && [answers[201], answers[202]].some((made) => made !== undefined && made.type !== 'null')
 }
@@ -51,15 +51,15 @@ export function takeIdempotencyKeys(app: FastifyInstance, store: Pick<AccessStor
   >(this: FastifyRequest, make: (claim: Claim | null) => Promise<Made>, read: (id: string) => Promise<Made>) {
     const claim = claimOf(this)
     if (claim === null) return make(null)
-    const before = await store.findClaim(claim, Date.now())
-    if (before !== null) return again(this, claim, before, read)
+    const earlier = await store.findClaim(claim, Date.now())
+    if (earlier !== null) return repeated(this, claim, earlier, read)
     try {
       return await make(claim)
     } catch (error) {
       // The object exists if another request with the same key came first, or if only the store's answer was lost.
       const meanwhile = await store.findClaim(claim, Date.now()).catch(() => null)
       if (meanwhile === null) throw error
-      return again(this, claim, meanwhile, read)
+      return repeated(this, claim, meanwhile, read)
     }
   })
 }
@@ -84,7 +84,7 @@ function claimOf(request: FastifyRequest): Claim | null {
   return { caller: kindOf(principal).caller(principal), key, requestHash }
 }
 
-async function again<Made>(
+async function repeated<Made>(
   request: FastifyRequest,
   claim: Claim,
   kept: KeptClaim,
@@ -101,7 +101,7 @@ async function again<Made>(
     return await read(kept.madeId)
   } catch (error) {
     if (!(error instanceof TidemarkError) || error.status !== 404) throw error
-    const message = `what this Idempotency-Key created (${kept.madeId}) no longer exists: send a new key to create another`
+    const message = `${kept.madeId}, which this Idempotency-Key created, no longer exists: send a new key to create another`
     throw new TidemarkError('conflict', message, { cause: error })
   }
 }

@@ -26,23 +26,23 @@ test('concurrent scrapes share one fetch, and values that are late or fail are n
   const metrics = new Metrics()
   const failures: string[] = []
   metrics.reportTo({ failed: (_, error) => failures.push((error as Error).message), worked: () => {} })
-  let looks = 0
+  let fetches = 0
   metrics.gauges({ a_one: 'One.', a_many: { help: 'Many.', labels: ['of'] } }, async () => {
-    looks++
+    fetches++
     return { a_one: 7, a_many: [{ labels: { of: 'x' }, value: 1 }] }
   })
   metrics.gauges({ b_failing: 'Fails.', b_labelled: { help: 'Fails too.', labels: ['of'] } }, async () => {
     throw new Error('away')
   })
-  metrics.gauges({ c_silent: 'Never comes.' }, () => new Promise(() => {}))
+  metrics.gauges({ c_silent: 'Never resolves.' }, () => new Promise(() => {}))
   const [text] = await Promise.all([metrics.text(), metrics.text(), metrics.text()])
-  assert.equal(looks, 1)
+  assert.equal(fetches, 1)
   assert.deepEqual(shown(text, 'a_'), ['a_one 7', 'a_many{of="x"} 1'])
   assert.deepEqual([...shown(text, 'b_'), ...shown(text, 'c_')], [])
-  assert.ok(failures.includes('away') && failures.includes('c_silent: not known within 2000 ms'), failures.join())
+  assert.ok(failures.includes('away') && failures.includes('c_silent: no value within 2000 ms'), failures.join())
 })
 
-test('a value that is not there is not shown, and one of a label that is gone no longer', async () => {
+test('a missing value is not shown, and neither is the series of a label that no longer exists', async () => {
   const metrics = new Metrics()
   let value: number | null = null
   let of = 'x'

@@ -4,17 +4,17 @@ import { UnavailableError } from '../platform/errors.ts'
 import { type Incidents, silentIncidents } from '../platform/incidents.ts'
 import type {
   Count,
+  GaugeSeries,
   Histogram as HistogramSeries,
   Labels,
-  Looked,
   Measures,
   Observe,
   Readings,
   Sample,
   Series,
 } from '../platform/measures.ts'
+import { BoundedLabel } from './bounded-label.ts'
 import { Distribution } from './distribution.ts'
-import { FewNames } from './few-names.ts'
 
 /** How often the delay of the event loop is sampled. */
 const delaySampleMs = 10
@@ -26,14 +26,14 @@ const delaySampleMs = 10
 const unmeasured = /^nodejs_eventloop_lag_\w+ (?:NaN|9223372036\S*)\n/gm
 
 /** Values that must be fetched are cached for this time, and a scrape waits at most this long for them. */
-const lookedAtEveryMs = 2000
-const lookWithinMs = 2000
+const cachedForMs = 2000
+const fetchWithinMs = 2000
 
 /** The content of `/metrics` in Prometheus's text format: all registered measurements. */
 export class Metrics implements Measures {
   readonly #registry = new Registry()
-  readonly #looks: (() => Promise<void>)[] = []
-  #ofProcess: Promise<void> | null = null
+  readonly #fetches: (() => Promise<void>)[] = []
+  #processMetrics: Promise<void> | null = null
   #incidents: Incidents = silentIncidents
 
   /** Sets where failures to fetch a value are reported. */
@@ -46,7 +46,7 @@ export class Metrics implements Measures {
     for (const one of known ?? []) counter.inc(one, 0)
     if (labels.length === 0) return (_, by) => counter.inc(by)
     if (anyNumber === undefined) return (one, by) => counter.inc(one, by)
-    return countFew(counter, anyNumber)
+    return countBounded(counter, anyNumber)
   }
 
   histogram<Label extends string = never>(series: HistogramSeries<Label>): Observe<Label> {
@@ -71,21 +71,21 @@ export class Metrics implements Measures {
     })
   }
 
-  gauges<Name extends string>(series: Looked<Name>, look: () => Promise<Readings<Name>>): void {
-    const gauges = Object.entries<Looked<Name>[Name]>(series).map(([name, said]) => {
-      const { help, labels } = typeof said === 'string' ? { help: said, labels: [] } : said
+  gauges<Name extends string>(series: GaugeSeries<Name>, fetch: () => Promise<Readings<Name>>): void {
+    const gauges = Object.entries<GaugeSeries<Name>[Name]>(series).map(([name, definition]) => {
+      const { help, labels } = typeof definition === 'string' ? { help: definition, labels: [] } : definition
       const gauge = new Gauge<string>({ name, help, labelNames: [...labels], registers: [this.#registry] })
       return { name: name as Name, gauge, isLabelled: labels.length > 0 }
     })
     const hide = (): void => {
       for (const one of gauges) show(one, null)
     }
-    let lookedAt = Number.NEGATIVE_INFINITY
-    let looking: Promise<void> | null = null
-    const lookNow = async (): Promise<void> => {
-      const read = look().then(
+    let fetchedAt = Number.NEGATIVE_INFINITY
+    let fetching: Promise<void> | null = null
+    const startFetch = async (): Promise<void> => {
+      const read = fetch().then(
         (readings) => {
-          lookedAt = performance.now()
+          fetchedAt = performance.now()
           for (const one of gauges) show(one, readings[one.name])
           this.#incidents.worked('metrics')
         },
@@ -95,28 +95,28 @@ export class Metrics implements Measures {
         },
       )
       // A fetch that takes long is not started again before it has ended.
-      looking = read.finally(() => {
-        looking = null
+      fetching = read.finally(() => {
+        fetching = null
       })
     }
-    this.#looks.push(async () => {
-      if (looking === null && performance.now() - lookedAt >= lookedAtEveryMs) void lookNow()
-      if (looking === null) return
+    this.#fetches.push(async () => {
+      if (fetching === null && performance.now() - fetchedAt >= cachedForMs) void startFetch()
+      if (fetching === null) return
       const late = new AbortController()
       const isLate = await Promise.race([
-        looking.then(() => false),
-        pause(lookWithinMs, true, { ref: false, signal: late.signal }).catch(() => false),
+        fetching.then(() => false),
+        pause(fetchWithinMs, true, { ref: false, signal: late.signal }).catch(() => false),
       ])
       late.abort()
       if (!isLate) return
       hide()
-      this.#incidents.failed('metrics', new UnavailableError(`${gauges[0]!.name}: not known within ${lookWithinMs} ms`))
+      this.#incidents.failed('metrics', new UnavailableError(`${gauges[0]!.name}: no value within ${fetchWithinMs} ms`))
     })
   }
 
   async text(): Promise<string> {
-    this.#ofProcess ??= this.#watchProcess()
-    await Promise.all([this.#ofProcess, ...this.#looks.map((look) => look())])
+    this.#processMetrics ??= this.#watchProcess()
+    await Promise.all([this.#processMetrics, ...this.#fetches.map((fetch) => fetch())])
     return (await this.#registry.metrics()).replace(unmeasured, '')
   }
 
@@ -150,11 +150,11 @@ function show({ gauge, isLabelled }: OwnGauge, value: number | null | readonly S
   else if (!isLabelled) gauge.remove()
 }
 
-function countFew<Label extends string>(counter: Counter<Label>, anyNumber: Label): Count<Label> {
+function countBounded<Label extends string>(counter: Counter<Label>, anyNumber: Label): Count<Label> {
   const shown = new Map<string, Map<string, Labels<Label>>>()
-  const names = new FewNames((left) => {
-    for (const labels of shown.get(left)?.values() ?? []) counter.remove(labels)
-    shown.delete(left)
+  const names = new BoundedLabel((dropped) => {
+    for (const labels of shown.get(dropped)?.values() ?? []) counter.remove(labels)
+    shown.delete(dropped)
   })
   return (given, by) => {
     const name = names.of(given[anyNumber])

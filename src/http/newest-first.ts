@@ -3,7 +3,6 @@ import { TidemarkError } from '../platform/errors.ts'
 import { type IdPrefix, isId } from '../platform/ids.ts'
 import { messageOf, pageSize, strict } from '../platform/validation.ts'
 
-/** Lists for operators, newest first. The next page continues after the last item of the page before (keyset paging). */
 const [limitMax, limitDefault] = [200, 50]
 
 const page = {
@@ -11,6 +10,10 @@ const page = {
   before: Type.Optional(Type.String({ maxLength: 128, description: '`next_before` of the previous page.' })),
 }
 
+/**
+ * The query of a list for operators, newest first. A page continues after the last item of the one before (keyset
+ * paging).
+ */
 export const NewestFirst = Type.Object(page, strict)
 
 /** The query of a list of queued jobs. */

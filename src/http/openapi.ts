@@ -47,8 +47,8 @@ entitlements.
 The base interface calls an application key a consumer API key.
 
 **Errors** always have the form \`{code, message, request_id, details?}\`. Unknown fields and unknown or repeated query
-parameters are errors; in the lists of a consumer request a repeated value counts once. Every 429 has \`Retry-After\` in seconds;
-consumer responses have \`RateLimit-Policy\` and \`RateLimit\`.
+parameters are errors; in the lists of an application's request a repeated value counts once. Every 429 has \`Retry-After\` in seconds;
+responses to applications have \`RateLimit-Policy\` and \`RateLimit\`.
 
 **Null.** In requests to \`/v1\`, null for an optional field of the body is the same as leaving it out, also within objects. So
 fields of an answer can be sent back in a request that has them. The schemas do not repeat this. A required field cannot be null.
@@ -58,12 +58,12 @@ arrived. For 24 hours the same key with the same request returns what was create
 is 422 \`idempotency_key_reused\`. A secret is not shown again: that is 409 \`conflict\`, with the ID of what was created. A
 request that failed does not use up its key. Every 201 and 202 has a \`Location\` where the result can be read.
 
-**Concurrent edits.** What operators replace as a whole comes with an \`ETag\`. Send it back as \`If-Match\` with your change: if
+**Concurrent edits.** Resources that operators replace as a whole have an \`ETag\`. Send it back as \`If-Match\` with your change: if
 somebody else has changed the resource since you read it, nothing is changed and the answer is 412 \`precondition_failed\`.
 
 **Additions.** Everything marked “Addition” goes beyond the base interface. A request that uses no such parameter does what the
-base interface says. Fields of responses that are additions may come unasked, such as \`url\` and \`author\` of a search result: ignore
-those that you do not know.
+base interface says. Responses may have additional fields that you did not request, such as \`url\` and \`author\` of a search result:
+ignore those that you do not know.
 
 **Bodies** may be compressed (\`Content-Encoding\`: gzip, deflate, br or zstd). A body that does not arrive in time is 408. JSON
 responses above 1 KB are compressed as \`Accept-Encoding\` allows: zstd, br or gzip.
@@ -131,7 +131,7 @@ export const openApiOptions: FastifyDynamicSwaggerOptions = {
     const described = {
       ...schema,
       operationId: operation,
-      ...(role === undefined ? {} : roleInWords(role, schema?.description)),
+      ...(role === undefined ? {} : describedRole(role, schema?.description)),
       security: credential === null ? [] : [{ [credential]: [] }],
       response: {
         ...errorAnswers(config, {
@@ -147,7 +147,7 @@ export const openApiOptions: FastifyDynamicSwaggerOptions = {
 }
 
 /** The role that an operation needs, for people and for programs. */
-const roleInWords = (role: Role, description: string | undefined) => ({
+const describedRole = (role: Role, description: string | undefined) => ({
   description: `${description === undefined ? '' : `${description} `}Needs the role \`${role}\`.`,
   'x-role': role,
 })

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { Permits, PermitsByCaller } from './permits.ts'
 
-test('so many at once and no more; a permit given back twice is one permit', () => {
+test('the limit is never exceeded; a permit that is released twice counts once', () => {
   const permits = new Permits(2)
   const first = permits.take()
   assert.ok(permits.take() !== null)
@@ -15,17 +15,17 @@ test('so many at once and no more; a permit given back twice is one permit', () 
   assert.equal(permits.take(), null)
 })
 
-test('each caller has permits of its own, as many as it may have now', () => {
+test('each caller has its own permits, up to the limit of the call', () => {
   fc.assert(
     fc.property(
       fc.array(
-        fc.record({ caller: fc.constantFrom('a', 'b'), most: fc.integer({ min: 1, max: 3 }), back: fc.boolean() }),
+        fc.record({ caller: fc.constantFrom('a', 'b'), most: fc.integer({ min: 1, max: 3 }), releases: fc.boolean() }),
       ),
       (steps) => {
         const permits = new PermitsByCaller()
         const held = { a: [] as (() => void)[], b: [] as (() => void)[] }
-        for (const { caller, most, back } of steps) {
-          if (back) {
+        for (const { caller, most, releases } of steps) {
+          if (releases) {
             const permit = held[caller as 'a'].pop()
             permit?.()
             permit?.()

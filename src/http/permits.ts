@@ -10,7 +10,7 @@ export class Permits {
     return this.#taken
   }
 
-  /** Returns a function that releases the permit, once however often it is called; null if none is left. */
+  /** Returns an idempotent function that releases the permit; null if none is left. */
   take(): (() => void) | null {
     if (this.#taken >= this.#most) return null
     this.#taken++
@@ -38,12 +38,12 @@ export class PermitsByCaller {
     this.#all++
     let held = true
     return () => {
-      if (held) this.#giveBack(caller)
+      if (held) this.#release(caller)
       held = false
     }
   }
 
-  #giveBack(caller: string): void {
+  #release(caller: string): void {
     this.#all--
     const left = this.#taken.get(caller)! - 1
     if (left === 0) this.#taken.delete(caller)

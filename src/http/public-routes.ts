@@ -25,7 +25,7 @@ const Ready = named(
 
 /** Short enough that the results of the other checks are reported in time when one check hangs. */
 const checkedWithinMs = 1500
-const tooLate = (): Promise<false> => setTimeout(checkedWithinMs, false, { ref: false })
+const timedOut = (): Promise<false> => setTimeout(checkedWithinMs, false, { ref: false })
 
 export function publicRoutes(
   app: TypedApp,
@@ -33,7 +33,7 @@ export function publicRoutes(
   checks: Readonly<Record<string, Check>>,
   incidents: Incidents,
 ): void {
-  const found = async (name: string, check: Check): ReturnType<Check> => {
+  const resultOf = async (name: string, check: Check): ReturnType<Check> => {
     try {
       const answer = await check()
       incidents.worked(`ready.${name}`)
@@ -43,15 +43,15 @@ export function publicRoutes(
       return { ok: false, detail: isUnavailability(error) ? error.message : 'it failed: see the log' }
     }
   }
-  const lookAtAll = () =>
-    Promise.all(Object.entries(checks).map(async ([name, check]) => ({ name, ...(await found(name, check)) })))
-  const isWell = async (name: string, check: Check): Promise<boolean> => (await found(name, check)).ok
+  const runAll = () =>
+    Promise.all(Object.entries(checks).map(async ([name, check]) => ({ name, ...(await resultOf(name, check)) })))
+  const passes = async (name: string, check: Check): Promise<boolean> => (await resultOf(name, check)).ok
   const ready = '1 for each check of /readyz that passes, 0 otherwise.'
   metrics.gauges({ tidemark_ready: { help: ready, labels: ['check'] } }, async () => ({
     tidemark_ready: await Promise.all(
       Object.entries(checks).map(async ([name, check]) => ({
         labels: { check: name },
-        value: Number(await Promise.race([isWell(name, check), tooLate()])),
+        value: Number(await Promise.race([passes(name, check), timedOut()])),
       })),
     ),
   }))
@@ -91,7 +91,7 @@ export function publicRoutes(
       },
     },
     async (_request, reply) => {
-      const all = await lookAtAll()
+      const all = await runAll()
       const ready = all.every(({ ok }) => ok)
       if (!ready) reply.header('retry-after', '1')
       const states = Object.fromEntries(all.map(({ name, ok, detail }) => [name, { ok, detail }]))

@@ -5,9 +5,8 @@ import { timeLengthMax } from '../platform/time.ts'
 import { describedBy } from '../platform/validation.ts'
 
 /**
- * The parameters of query strings, each with a limit. Together they fit into the headers of a request: the largest valid
- * request, with every character percent-encoded, leaves 15,000 bytes for everything else
- * (`test/service/largest-requests.test.ts`).
+ * The maximum size of the address and the headers of a request. The largest valid query string, with every character
+ * percent-encoded, leaves 15,000 bytes for everything else (`test/service/largest-requests.test.ts`).
  */
 export const headerBytesMax = 131_072
 

@@ -10,7 +10,7 @@ import { Bodies } from './read-bodies.ts'
 
 const megabyte = 1_048_576
 
-test('a body is what came, whatever the pieces', async () => {
+test('a body is read whole, however it was split', async () => {
   const source = new PassThrough()
   const body = new Bodies(0).read(source, 100, 10_000, source)
   for (const piece of ['a', '', 'bc', 'd']) source.write(piece)
@@ -18,7 +18,7 @@ test('a body is what came, whatever the pieces', async () => {
   assert.equal((await body).toString(), 'abcd')
 })
 
-test('a body that is too long, does not end, or breaks off is refused', async () => {
+test('a body that is too long, does not end, or is cut off is refused', async () => {
   const bodies = new Bodies(0)
   const long = new PassThrough()
   const tooLong = bodies.read(long, 3, 10_000, long)
@@ -50,7 +50,7 @@ test('large bodies share a limit on memory, however they end; a small one is alw
   assert.equal((await small.body).length, megabyte)
   held.source.end()
   assert.equal((await held.body).length, 4 * megabyte)
-  // Bodies that ended, were refused or broke off hold no memory any more.
+  // Bodies that ended, were refused or cut off hold no memory any more.
   const gone = begin(5)
   gone.source.destroy(new Error('aborted'))
   await assert.rejects(gone.body)
@@ -59,15 +59,15 @@ test('large bodies share a limit on memory, however they end; a small one is alw
   assert.equal((await last.body).length, 5 * megabyte)
 })
 
-test('a compressed one that is refused is not unpacked any further, and what still comes of it is read', async () => {
+test('a refused compressed body is not decompressed any further, and the rest of its input is read', async () => {
   const packed = gzipSync(Buffer.alloc(30 * megabyte, ' '))
   for (const limit of [1000, 2 * megabyte]) {
     const payload = new PassThrough() as unknown as IncomingMessage & PassThrough
     const request = { headers: { 'content-encoding': 'gzip' }, routeOptions: { config: {} } }
     const source = decodeBody(request as unknown as FastifyRequest, payload)
-    let unpacked = 0
+    let decompressed = 0
     source.on('data', (chunk: Buffer) => {
-      unpacked += chunk.length
+      decompressed += chunk.length
     })
     const [read, left] = [once(payload, 'end'), once(source, 'close')]
     const body = new Bodies(0).read(source, limit, 60_000, payload)
@@ -76,6 +76,6 @@ test('a compressed one that is refused is not unpacked any further, and what sti
     payload.end()
     await assert.rejects(body, { code: limit < megabyte ? 'payload_too_large' : 'overloaded' })
     await Promise.all([read, left])
-    assert.ok(unpacked < 2 * megabyte, `${unpacked} bytes`)
+    assert.ok(decompressed < 2 * megabyte, `${decompressed} bytes`)
   }
 })

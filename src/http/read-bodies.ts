@@ -3,15 +3,15 @@ import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { TidemarkError } from '../platform/errors.ts'
-import { jsonLimits, passedJsonLimit, placeOfFault } from '../platform/json-text.ts'
+import { exceededJsonLimit, jsonLimits, positionOfFault } from '../platform/json-text.ts'
 import type { Connections } from './connections.ts'
 import { decodeBody } from './decode-body.ts'
 
 /**
  * Reads bodies. A JSON body is read whole, within the size limit of its route and within `timeoutMs` after its headers.
- * NDJSON, where a route accepts it, is passed on as a stream that must make progress: the connection is cut when no byte
- * moves for `timeoutMs` and the client is the one to act. Either may be compressed; limits apply to the uncompressed
- * size.
+ * NDJSON, where a route accepts it, is passed on as a stream that must make progress: the connection is cut if no byte
+ * moves for `timeoutMs` while the server waits for the client. Either may be compressed; limits apply to the
+ * uncompressed size.
  */
 export function readBodies(app: FastifyInstance, timeoutMs: number, connections: Connections): void {
   const bodies = new Bodies(largeBytesMax)
@@ -36,7 +36,7 @@ export function readBodies(app: FastifyInstance, timeoutMs: number, connections:
   app.addHook('onRoute', (route) => {
     if (route.config?.lines !== true) return
     const cut = (request: FastifyRequest, _reply: FastifyReply, done: () => void): void => {
-      if (request.body instanceof Readable) cutWhenStuck(request, timeoutMs, connections)
+      if (request.body instanceof Readable) cutWhenStalled(request, timeoutMs, connections)
       done()
     }
     route.preHandler = [cut, route.preHandler ?? []].flat()
@@ -90,7 +90,7 @@ export class Bodies {
       }
       const refuse = (error: Error): void => {
         stop()
-        leave(source, payload)
+        discardRest(source, payload)
         reject(error)
       }
       const onData = (chunk: Buffer): void => {
@@ -114,10 +114,10 @@ export class Bodies {
 }
 
 /**
- * Reads and discards the rest, so that the client gets to read the answer. The rest of a compressed body is not
+ * Reads and discards the rest, so that the client can read the answer. The rest of a compressed body is not
  * decompressed, because that could be a thousand times as much.
  */
-function leave(source: Readable, payload: Readable): void {
+function discardRest(source: Readable, payload: Readable): void {
   if (source === payload) source.resume()
   else source.destroy()
 }
@@ -148,7 +148,7 @@ function untilFirstBytes(source: Readable, timeoutMs: number, payload: Readable)
     const onEnd = (): void => settle()
     const onError = (error: Error): void => settle(asOurs(error))
     const late = setTimeout(() => {
-      leave(source, payload)
+      discardRest(source, payload)
       settle(tooSlow(timeoutMs))
     }, timeoutMs)
     source.on('data', onData).on('end', onEnd).on('error', onError)
@@ -165,25 +165,25 @@ const tooSlow = (timeoutMs: number): TidemarkError =>
   new TidemarkError('request_timeout', `the body did not arrive within ${timeoutMs / 1000} s: send it again`)
 
 /**
- * Cuts the connection when the client has stalled: nothing that it sent is unread, or it has an answer to read. Otherwise
- * the store is slow, and the client waits as all others do.
+ * Cuts the connection when the client has stalled: nothing that it sent is unread, or it has an answer to read.
+ * Otherwise the store is slow, and the client waits as all others do.
  */
-function cutWhenStuck(request: FastifyRequest, timeoutMs: number, connections: Connections): void {
+function cutWhenStalled(request: FastifyRequest, timeoutMs: number, connections: Connections): void {
   const { raw } = request
   const { socket } = raw
   let moved = socket.bytesRead + socket.bytesWritten
   let movedAt = performance.now()
-  const look = setInterval(() => {
+  const timer = setInterval(() => {
     const now = socket.bytesRead + socket.bytesWritten
-    const clientsTurn = (raw.readableLength === 0 && !raw.complete) || socket.writableLength > 0
-    if (now !== moved || !clientsTurn) {
+    const waitsForClient = (raw.readableLength === 0 && !raw.complete) || socket.writableLength > 0
+    if (now !== moved || !waitsForClient) {
       moved = now
       movedAt = performance.now()
     } else if (performance.now() - movedAt >= timeoutMs) {
       connections.cutSlow(socket)
     }
   }, timeoutMs / 4)
-  request.exchange.whenOver(() => clearInterval(look))
+  request.exchange.onEnd(() => clearInterval(timer))
 }
 
 const passedLimits = {
@@ -199,11 +199,11 @@ function parseJsonBody(request: FastifyRequest, body: Buffer): unknown {
   // Decoding would silently replace invalid bytes by U+FFFD.
   if (!isUtf8(body)) throw refused('is not valid UTF-8')
   const text = body.toString('utf8')
-  const limit = passedJsonLimit(text, jsonLimits)
+  const limit = exceededJsonLimit(text, jsonLimits)
   if (limit !== null) throw refused(passedLimits[limit])
   try {
     return JSON.parse(text)
   } catch (error) {
-    throw refused(`is not valid JSON${placeOfFault(error)}`, error)
+    throw refused(`is not valid JSON${positionOfFault(error)}`, error)
   }
 }

@@ -5,7 +5,7 @@ import type { UsageBook } from '../access/usage-book.ts'
 import { errorTable } from '../platform/errors.ts'
 import type { Connections } from './connections.ts'
 import type { HttpMeasures } from './http-measures.ts'
-import { askedWithin } from './own-requests.ts'
+import { outerRequest } from './internal-requests.ts'
 
 interface LogParts {
   readonly logger: FastifyBaseLogger
@@ -14,8 +14,8 @@ interface LogParts {
 }
 
 /**
- * The status of a request whose answer was not sent completely. A client that disconnected or stalled counts as its own
- * error. A connection that we closed, because an answer failed or the server shut down, counts as ours.
+ * The status of a request whose answer was not sent completely. If the client disconnected or stalled, this is a 4xx.
+ * If we closed the connection, because an answer failed or the server shut down, it is a 500.
  */
 const unanswered = {
   gone: errorTable.client_closed_request.status,
@@ -30,7 +30,7 @@ export interface Unrouted {
   readonly method?: string | undefined
   readonly status: number
   readonly ip: string | undefined
-  /** In our words or the parser's. */
+  /** Our error code or that of the parser. */
   readonly reason: string
 }
 
@@ -41,7 +41,7 @@ export function logUnrouted({ logger, measures }: Omit<LogParts, 'usage'>, reque
 }
 
 /**
- * Writes one line and one measurement for each request when it is over, however it ended. Called when the request starts.
+ * Writes one line and one measurement for each request when it ends, however it ends. Called when the request starts.
  */
 export function requestLog(
   { logger, measures, usage }: LogParts,
@@ -50,14 +50,14 @@ export function requestLog(
   return (request, reply) => {
     // Read now, because a closed connection no longer knows it.
     const { ip } = request
-    const isWithin = askedWithin() !== undefined
-    request.exchange.whenOver(() => {
+    const isInner = outerRequest() !== undefined
+    request.exchange.onEnd(() => {
       const { operation = 'unknown' } = request.routeOptions.config
       const { principal, trace } = request
       const { elapsedTime } = reply
       const { waitedMs } = request.exchange
-      // A request within another one sends nothing on a connection: it is answered when its response has ended.
-      const isAnswered = isWithin ? reply.raw.writableEnded : reply.raw.writableFinished
+      // An internal request has no connection. It is answered when its response has ended.
+      const isAnswered = isInner ? reply.raw.writableEnded : reply.raw.writableFinished
       const status = isAnswered ? reply.statusCode : unanswered[connections.endOf(request.raw)]
       measures.request(operation, status, Math.max(0, elapsedTime - waitedMs) / 1000)
       // A bad request or a client that disconnected is not our failure.
@@ -85,7 +85,7 @@ export function requestLog(
   }
 }
 
-/** Replaces the log lines of the framework. Only one of them is needed: an answer broke off after it had started. */
+/** Suppresses the log lines of the framework, and reports only an answer that was cut off after it had started. */
 export class CutOffAnswers extends LogController {
   constructor() {
     super({ disableRequestLogging: true })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { RouteTable } from './route-table.ts'
 
-test('the methods of a path, also where several patterns fit', () => {
+test('the methods of a path, also if several patterns match', () => {
   const table = new RouteTable()
   table.add('/v1/documents/:document_id', 'GET')
   table.add('/v1/documents/:document_id', ['HEAD'])

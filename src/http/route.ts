@@ -55,13 +55,13 @@ declare module 'fastify' {
     /** Releases the permit of a request that only waits, so that long polls do not count as load. */
     releasePermit(): void
     /**
-     * For requests that last: rejects with the 401 if their credential has ended since they were admitted. `principal`
-     * then has its current rights.
+     * For long requests: rejects with a 401 if the credential is no longer valid. Otherwise gives `principal` its
+     * current rights.
      */
     recheckCredential(): Promise<void>
     /**
-     * Records that the answer is degraded: counts the warning, and logs the cause unless it is null. Once for each cause
-     * and request.
+     * Records that the answer is degraded: counts the warning, and logs the cause unless it is null. Once for each
+     * cause and request.
      */
     degraded(warning: Degradation, cause: unknown): void
   }
@@ -76,8 +76,8 @@ export function principalOf<Kind extends CredentialKind>({ principal }: FastifyR
 }
 
 /**
- * The names a request uses for what it asks for, where they differ. The key `author or metadata` stands for a need of one
- * of the two.
+ * Maps names in an access request to the names of fields in the client's request, where they differ. The key `author or
+ * metadata` is for a request that needs one of the two.
  */
 type RequestNames = Readonly<Record<string, string | undefined>>
 
@@ -110,7 +110,10 @@ export function abortSignalOf(reply: FastifyReply): AbortSignal {
   return controller.signal
 }
 
-/** The caller, for work that waits in queues: the queue belongs to the application, and a disconnect cancels the work. */
+/**
+ * Returns the caller for queued work. All requests of an application have the same caller ID, and a disconnect cancels
+ * the work.
+ */
 export function callerOf(request: FastifyRequest, reply: FastifyReply): Caller {
   return { id: consumerOf(request).applicationId, signal: abortSignalOf(reply) }
 }

@@ -10,7 +10,7 @@ import { Metrics } from './metrics.ts'
 import type { RouteConfig } from './route.ts'
 import { makeServer, type ServerParts } from './server.ts'
 
-const nobodyAsks = {
+const defaults = {
   logger: pino({ level: 'silent' }),
   corsOrigins: [],
   requestsInFlightMax: 1,
@@ -22,7 +22,7 @@ const nobodyAsks = {
 /** A server with one route that receives no request. */
 function serverWith(url: string, config: Partial<RouteConfig>, method = 'GET', schema: FastifySchema = {}) {
   const parts = {
-    ...nobodyAsks,
+    ...defaults,
     measures: new Metrics(),
     routes: (app) => void app.route({ method, url, config, schema, handler: async () => 'ok' }),
   } as Partial<ServerParts> as ServerParts
@@ -31,23 +31,26 @@ function serverWith(url: string, config: Partial<RouteConfig>, method = 'GET', s
 
 const said = { operation: 'account.read', invalid: 'invalid_request' } as const
 
-test('a route whose path and config disagree about its credential does not start', async () => {
-  await assert.rejects(serverWith('/v1/x', { ...said, isPublic: true }), /GET \/v1\/x is public, but stands where/)
-  await assert.rejects(serverWith('/elsewhere', said), /\/elsewhere stands where no credential is needed, but is not/)
-  await assert.rejects(serverWith('/v1/x', { operation: 'account.read' }), /does not say its operation and error code/)
+test('the server does not start if the path and the config of a route disagree about its credential', async () => {
+  await assert.rejects(
+    serverWith('/v1/x', { ...said, isPublic: true }),
+    /GET \/v1\/x is public, but its path needs a credential/,
+  )
+  await assert.rejects(serverWith('/elsewhere', said), /\/elsewhere is not public, but its path needs no credential/)
+  await assert.rejects(serverWith('/v1/x', { operation: 'account.read' }), /does not name its operation and error code/)
   for (const [url, config] of [['/v1/x', said] as const, ['/elsewhere', { ...said, isPublic: true }] as const]) {
     await (await serverWith(url, config)).close()
   }
 })
 
-test('1,000 applications that are refused show as many series as 21 do', async () => {
+test('1,000 refused applications have as many series as 21', async () => {
   const metrics = new Metrics()
   const identify = (secret: string): Principal => ({
     ...{ kind: 'consumer', keyId: `key_${secret}`, applicationId: `app_${secret}`, name: secret },
     ...{ policy: { requests_per_second: 1, burst: 1 }, entitlements: [], entries: [], hiddenDatasets: [] },
   })
   const app = await makeServer({
-    ...nobodyAsks,
+    ...defaults,
     measures: metrics,
     authenticator: { identify } as Partial<Authenticator> as Authenticator,
     claims: { findClaim: async () => null },
@@ -71,17 +74,20 @@ test('1,000 applications that are refused show as many series as 21 do', async (
   await app.close()
 })
 
-test('a route of a credential with roles that names none does not start, nor one that names one in vain', async () => {
-  await assert.rejects(serverWith('/admin/v1/x', said), /GET \/admin\/v1\/x does not say which role it needs/)
-  await assert.rejects(serverWith('/metrics', said), /does not say which role it needs/)
+test('a route whose credential has roles must name one, and any other route must not', async () => {
+  await assert.rejects(serverWith('/admin/v1/x', said), /GET \/admin\/v1\/x does not name the role that it needs/)
+  await assert.rejects(serverWith('/metrics', said), /does not name the role that it needs/)
   await assert.rejects(serverWith('/v1/x', { ...said, role: 'viewer' }), /needs a role, but its credential has none/)
   await (await serverWith('/admin/v1/x', { ...said, role: 'viewer' })).close()
 })
 
-test('a POST that makes something and takes no Idempotency-Key does not start', async () => {
+test('a POST that creates something and accepts no Idempotency-Key does not start', async () => {
   const response = { 201: { type: 'object' } }
-  await assert.rejects(serverWith('/v1/x', said, 'POST', { response }), /POST \/v1\/x makes something, but takes no/)
-  await assert.rejects(serverWith('/v1/x', said, 'POST', { response: { 202: {} } }), /takes no Idempotency-Key/)
+  await assert.rejects(
+    serverWith('/v1/x', said, 'POST', { response }),
+    /POST \/v1\/x creates something, but accepts no/,
+  )
+  await assert.rejects(serverWith('/v1/x', said, 'POST', { response: { 202: {} } }), /accepts no Idempotency-Key/)
   for (const [method, schema] of [
     ['POST', { response, headers: IdempotencyHeaders }],
     ['POST', { response: { 200: {} } }],

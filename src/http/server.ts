@@ -14,7 +14,7 @@ import { Connections } from './connections.ts'
 import { type DescribedRoute, describeRoutes } from './describe-routes.ts'
 import { answerError, errorFrom } from './error-replies.ts'
 import { type Degradation, HttpMeasures } from './http-measures.ts'
-import { makesSomething, takeIdempotencyKeys, takesIdempotencyKey } from './make-once.ts'
+import { createsResource, takeIdempotencyKeys, takesIdempotencyKey } from './make-once.ts'
 import { headerBytesMax } from './query-parameters.ts'
 import { readBodies } from './read-bodies.ts'
 import { headerFault, requestIdOf, routable } from './request-head.ts'
@@ -30,9 +30,10 @@ const bodyBytesMax = 1_048_576
 const headersMaxMs = 20_000
 
 /**
- * The time limit for a connection with a request in progress but no byte in either direction. No answer takes this long.
+ * The time limit for a connection with a request in progress but no byte in either direction. No answer takes this
+ * long.
  */
-const stillMaxMs = 15 * 60_000
+const idleMaxMs = 15 * 60_000
 
 export interface ServerParts extends AdmissionParts {
   readonly claims: Pick<AccessStore, 'findClaim'>
@@ -51,8 +52,8 @@ export interface ServerParts extends AdmissionParts {
 const pathOf = ({ url }: FastifyRequest): string => url.split('?', 1)[0]!
 
 /**
- * The way of a request, in order: request ID and security headers, credential (401), rate and slot (429), body (408, 413,
- * 415), permit (503), schema (400), then the route: scope (403), quota (429), work.
+ * The steps of a request, in order: request ID and security headers, credential (401), rate and slot (429), body (408,
+ * 413, 415), permit (503), schema (400), then the route: scope (403), quota (429), work.
  */
 export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
   const table = new RouteTable()
@@ -62,7 +63,7 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
   /** Every error answer passes here. Errors with a 5xx status are logged once and counted. */
   const answer = (error: TidemarkError, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     measures.errorAnswered(error.code, request.principal ?? null)
-    request.trace?.tell({ 'error.type': error.code })
+    request.trace?.setAttributes({ 'error.type': error.code })
     if (error.status >= 500) {
       const line = { reqId: request.id, code: error.code, err: error.code === 'internal' ? error.cause : error }
       if (error.code === 'internal') request.log.error(line, 'request failed')
@@ -100,7 +101,7 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
     // No limit on the whole request, because bodies have time limits of their own. The limit for headers is above, in
     // `http`.
     requestTimeout: 0,
-    connectionTimeout: stillMaxMs,
+    connectionTimeout: idleMaxMs,
     return503OnClosing: false,
     forceCloseConnections: false,
     exposeHeadRoutes: true,
@@ -111,7 +112,7 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
   )
   app.decorateRequest('degraded', function (this: FastifyRequest, warning: Degradation, cause: unknown) {
     measures.answerDegraded(warning)
-    this.trace?.tell({ 'tidemark.degraded': warning })
+    this.trace?.setAttributes({ 'tidemark.degraded': warning })
     if (cause === null) return
     const line = { reqId: this.id, warning, err: cause }
     if (isUnavailability(cause)) this.log.warn(line, 'the answer is degraded')
@@ -123,11 +124,11 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
   app.addHook('preClose', () => connections.drain(parts.shutdownDrainMs))
 
   traceRequests(app, parts.tracer ?? untraced)
-  const logWhenOver = requestLog(log, connections)
+  const logAtEnd = requestLog(log, connections)
   app.decorateRequest('exchange')
   app.addHook('onRequest', (request, reply, done) => {
     request.exchange = connections.begin(request.raw, reply.raw)
-    logWhenOver(request, reply)
+    logAtEnd(request, reply)
     reply.header('x-request-id', request.id)
     reply.headers(securityHeaders)
     const fault = headerFault(request.raw)
@@ -157,17 +158,16 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
     const { operation, invalid, role, isPublic = false } = route.config ?? {}
     const named = `route ${route.method} ${route.url}`
     if (operation === undefined || invalid === undefined) {
-      throw new Error(`${named} does not say its operation and error code`)
+      throw new Error(`${named} does not name its operation and error code`)
     }
     const credential = credentialAt(route.url)
-    if (isPublic && credential !== null) throw new Error(`${named} is public, but stands where a credential is needed`)
-    if (!isPublic && credential === null)
-      throw new Error(`${named} stands where no credential is needed, but is not public`)
+    if (isPublic && credential !== null) throw new Error(`${named} is public, but its path needs a credential`)
+    if (!isPublic && credential === null) throw new Error(`${named} is not public, but its path needs no credential`)
     const hasRoles = credential !== null && credentialKinds[credential].role !== null
-    if (hasRoles && role === undefined) throw new Error(`${named} does not say which role it needs`)
+    if (hasRoles && role === undefined) throw new Error(`${named} does not name the role that it needs`)
     if (!hasRoles && role !== undefined) throw new Error(`${named} needs a role, but its credential has none`)
-    if (makesSomething(route) && !takesIdempotencyKey(route)) {
-      throw new Error(`${named} makes something, but takes no Idempotency-Key`)
+    if (createsResource(route) && !takesIdempotencyKey(route)) {
+      throw new Error(`${named} creates something, but accepts no Idempotency-Key`)
     }
     route.config = { ...route.config!, credential }
     table.add(route.url, route.method)
@@ -176,7 +176,7 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
   app.decorate('describe', () => describeRoutes(routes, app.getSchemas()))
 
   /** Returns a 404, or a 405 if the path exists for another method. */
-  const nothingHere = (request: FastifyRequest, reply: FastifyReply): TidemarkError => {
+  const noSuchRoute = (request: FastifyRequest, reply: FastifyReply): TidemarkError => {
     const methods = table.methodsFor(pathOf(request))
     if (methods.length === 0)
       return new TidemarkError('not_found', 'there is nothing at this path: /docs lists every route')
@@ -185,8 +185,8 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
     return new TidemarkError('method_not_allowed', message)
   }
   // Before the framework reads a body that no route takes.
-  app.addHook('onRequest', (request, reply, done) => done(request.is404 ? nothingHere(request, reply) : undefined))
-  app.setNotFoundHandler((request, reply) => answer(nothingHere(request, reply), request, reply))
+  app.addHook('onRequest', (request, reply, done) => done(request.is404 ? noSuchRoute(request, reply) : undefined))
+  app.setNotFoundHandler((request, reply) => answer(noSuchRoute(request, reply), request, reply))
 
   compressAnswers(app)
   admitRequests(app, parts)

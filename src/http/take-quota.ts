@@ -29,8 +29,8 @@ export async function takeQuota(
   }
 }
 
-/** Appends to the header that the rate has set. A request within another one has none. */
+/** Appends to the header that the rate limit has set. An internal request has no such header. */
 function addTo(reply: FastifyReply, header: string, value: string): void {
-  const before = reply.getHeader(header)
-  reply.header(header, before === undefined ? value : `${before}, ${value}`)
+  const existing = reply.getHeader(header)
+  reply.header(header, existing === undefined ? value : `${existing}, ${value}`)
 }

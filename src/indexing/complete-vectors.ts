@@ -1,6 +1,6 @@
 import { UnavailableError } from '../platform/errors.ts'
 import type { FedIndex, IndexChange } from './fed-index.ts'
-import type { IndexSource, MadeProfile } from './index-source.ts'
+import type { ActiveProfile, IndexSource } from './index-source.ts'
 
 const pageChunks = 256
 const timeoutMs = 30_000
@@ -8,53 +8,52 @@ const timeoutMs = 30_000
 export interface CompletedPage {
   /** The document after which the next page starts; null at the end. */
   readonly next: string | null
-  /** Chunks of this page that still lack a vector: it is not made yet, or the model refused the text. */
-  readonly lacking: readonly string[]
-  /** The number of chunks of this page that had no vector and did not wait for one. They wait now. */
+  /** Chunks of this page that are still without a vector: it is not made yet, or the model refused the text. */
+  readonly missing: readonly string[]
+  /** The number of chunks of this page that had no vector and were not queued for one. They are queued now. */
   readonly lost: number
 }
 
 /**
- * Copies one page of vectors that the store has and the index lacks into the index, starting after a document. The
- * other chunks of the page are made to wait for a vector. The cost depends on what the index lacks, which is usually
- * nothing.
+ * Copies one page of vectors that are in the store but not in the index, starting after a document. Chunks of the page
+ * without a stored vector are queued for one. The cost depends on the number of missing vectors, which is usually 0.
  */
 export async function completeVectors(
   source: IndexSource,
   index: FedIndex,
-  profile: MadeProfile,
+  profile: ActiveProfile,
   after: string | null,
 ): Promise<CompletedPage> {
   const { profileId } = profile
-  const { next, lacking } = await bringPage(source, index, profile, after)
-  const waiting = new Set(await source.stillWaiting(profileId, lacking))
-  const others = lacking.filter((chunkId) => !waiting.has(chunkId))
+  const { next, missing } = await copyVectorPage(source, index, profile, after)
+  const waiting = new Set(await source.stillWaiting(profileId, missing))
+  const others = missing.filter((chunkId) => !waiting.has(chunkId))
   const lost = others.length === 0 ? 0 : await source.awaitVectors(profileId, others)
-  return { next, lacking, lost }
+  return { next, missing, lost }
 }
 
 /**
- * The first half of `completeVectors`, for a profile that no process makes vectors of any more: copies the vectors of
- * the store, and no chunk is made to wait.
+ * The first half of `completeVectors`, for a profile that no process makes vectors for any more: it copies the vectors
+ * of the store and queues no chunk.
  */
-export async function bringPage(
+export async function copyVectorPage(
   source: IndexSource,
   index: FedIndex,
-  { profileId, languages }: MadeProfile,
+  { profileId, languages }: ActiveProfile,
   after: string | null,
-): Promise<Pick<CompletedPage, 'next' | 'lacking'>> {
+): Promise<Pick<CompletedPage, 'next' | 'missing'>> {
   const page = await index.withoutVector({ profileId, languages, after, limit: pageChunks, timeoutMs })
   if (page.outcome !== 'found') {
     const reason = page.outcome === 'unavailable' ? page.reason : 'it took too long'
-    throw new Error(`cannot list the vectors that the index lacks: ${reason}`)
+    throw new Error(`cannot list the chunks without a vector: ${reason}`)
   }
   const chunkIds = page.chunks.map(({ chunkId }) => chunkId)
-  const made = await bringVectors(source, index, profileId, chunkIds)
-  return { next: page.next, lacking: chunkIds.filter((chunkId) => !made.has(chunkId)) }
+  const made = await copyStoredVectors(source, index, profileId, chunkIds)
+  return { next: page.next, missing: chunkIds.filter((chunkId) => !made.has(chunkId)) }
 }
 
 /** Copies the vectors that the store has of these chunks into the index. Returns the chunks that have one. */
-export async function bringVectors(
+export async function copyStoredVectors(
   source: IndexSource,
   index: FedIndex,
   profileId: string,

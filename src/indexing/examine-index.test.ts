@@ -10,12 +10,12 @@ const inspected: InspectedIndex = { position: 9, chunks: 5, bytes: 3 * 2 ** 20, 
 interface Store {
   readonly chunks?: number
   readonly backlog?: Partial<Backlog>
-  /** The backlog at the second look, 4 s later. */
+  /** The backlog at the second reading, 4 s later. */
   readonly later?: Partial<Backlog>
   readonly others?: readonly IndexOfOtherVersion[]
 }
 
-async function said(found: InspectedIndex | null, more: Store = {}) {
+async function reported(found: InspectedIndex | null, more: Store = {}) {
   let backlog = more.backlog
   const home = {
     fedBy: 'one',
@@ -34,51 +34,51 @@ async function said(found: InspectedIndex | null, more: Store = {}) {
   return (await examineIndex(source, home, pause)).map(({ state, about }) => `${state}: ${about}`)
 }
 
-suite('what doctor says of the search index', () => {
+suite('what doctor reports about the search index', () => {
   test('its size, and whether it is up to date', async () => {
-    assert.deepEqual(await said(inspected), ['ok: search index: 5 chunks, 3 MiB on disk, up to date'])
-    assert.deepEqual(await said(null), ['ok: no search index yet: tidemark serve creates it'])
+    assert.deepEqual(await reported(inspected), ['ok: search index: 5 chunks, 3 MiB on disk, up to date'])
+    assert.deepEqual(await reported(null), ['ok: no search index yet: tidemark serve creates it'])
     assert.match(
-      (await said(inspected, { backlog: { documents: 2 } })).join(),
+      (await reported(inspected, { backlog: { documents: 2 } })).join(),
       /^warning: .*MiB on disk; 2 documents behind$/,
     )
   })
 
-  test('how fast the vectors that wait are made, and how long that will take; or that nobody makes them', async () => {
+  test('how fast missing vectors are made and how long that will take, or that none are made', async () => {
     const after = async (waitingVectors: number) =>
-      (await said(inspected, { backlog: { waitingVectors: 1000 }, later: { waitingVectors } })).join()
+      (await reported(inspected, { backlog: { waitingVectors: 1000 }, later: { waitingVectors } })).join()
     assert.match(await after(952), /; 1000 vectors behind; 952 left at 12 per second, about 80 s$/)
     assert.match(await after(0), /; 0 left at 250 per second, about 0 s$/)
     assert.match(await after(1000), /; no vector was computed in 4 s$/)
     assert.match(await after(1040), /; texts arrive faster than vectors are computed$/)
   })
 
-  test('what the technology knows of itself', async () => {
+  test('findings of the index technology', async () => {
     const findings = [failure('the disk of node 2 is full', 'make room there')]
-    assert.deepEqual(await said({ ...inspected, findings }), [
+    assert.deepEqual(await reported({ ...inspected, findings }), [
       'ok: search index: 5 chunks, 3 MiB on disk, up to date',
       'failure: the disk of node 2 is full',
     ])
   })
 
-  test('the indexes of other versions and what they take, before there is one of this version too', async () => {
+  test('indexes of other versions and their size, even if there is none of this version', async () => {
     const others = [
       { version: '12ab34cd', bytes: 5 * 2 ** 20 },
       { version: null, bytes: 2 ** 20 },
     ]
     for (const found of [inspected, null]) {
-      assert.deepEqual((await said(found, { others })).slice(1), [
+      assert.deepEqual((await reported(found, { others })).slice(1), [
         'warning: the search index of version 12ab34cd takes 5 MiB',
         'warning: the search index of an earlier version takes 1 MiB',
       ])
     }
   })
 
-  test('more chunks in the store than the technology is made for, before there is an index too', async () => {
+  test('more chunks in the store than the technology is made for, even if there is no index yet', async () => {
     for (const found of [null, { ...inspected, chunks: 101 }]) {
-      const last = (await said(found, { chunks: 101 })).at(-1)
+      const last = (await reported(found, { chunks: 101 })).at(-1)
       assert.equal(last, 'warning: 101 chunks are more than one node searches comfortably')
     }
-    assert.equal((await said({ ...inspected, chunks: 100 }, { chunks: 100 })).length, 1)
+    assert.equal((await reported({ ...inspected, chunks: 100 }, { chunks: 100 })).length, 1)
   })
 })

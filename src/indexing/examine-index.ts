@@ -10,8 +10,8 @@ import { vectorPace } from './vector-rate.ts'
 const watchMs = 5_000
 
 /**
- * Reports what an operator should know about the search index, without opening it. If vectors wait, it looks again
- * after a `pause`, which returns its length in milliseconds: a server elsewhere makes the vectors, or none does.
+ * Reports what an operator should know about the search index, without opening it. If vectors are missing, it reads the
+ * backlog again after a `pause`, which returns its length in milliseconds, to see how fast a server makes them.
  */
 export async function examineIndex(
   source: IndexSource,
@@ -20,7 +20,7 @@ export async function examineIndex(
 ): Promise<readonly Finding[]> {
   const index = await home.inspect()
   const chunks = await source.chunkCount()
-  // Read after the number of chunks: if nothing is behind, nothing has come in since the index was looked at.
+  // Read after the number of chunks: if the backlog is empty, nothing has arrived since the index was inspected.
   const backlog = await source.backlog(index?.position ?? 0)
   const size = `${index?.chunks ?? 0} chunks, ${mebibytes(index?.bytes ?? 0)} MiB on disk`
   const findings: Finding[] = []
@@ -47,11 +47,13 @@ export async function examineIndex(
   for (const { version, bytes } of await home.otherVersions()) {
     const about = `the search index of ${version === null ? 'an earlier version' : `version ${version}`} takes ${mebibytes(bytes)} MiB`
     const when =
-      home.fedBy === 'each' ? 'as soon as its own is whole' : '10 minutes after the last process of that version'
+      home.fedBy === 'each'
+        ? 'once its own index is complete'
+        : '10 minutes after the last process of that version ends'
     findings.push({
       state: 'warning',
       about,
-      advice: `nothing during an upgrade: a server of this version removes it ${when}`,
+      advice: `nothing to do during an upgrade: a server of this version removes it ${when}`,
     })
   }
   if (chunks > home.chunksComfortable) {
@@ -66,12 +68,12 @@ export async function examineVectors(source: Pick<IndexSource, 'vectorGaps'>): P
   const gaps = await source.vectorGaps()
   const findings: Finding[] = []
   if (gaps.lost > 0) {
-    const about = `${gaps.lost} chunks have no vector and are not queued for one: only words find them`
+    const about = `${gaps.lost} chunks have no vector and are not queued for one: only keyword search finds them`
     const advice = 'tidemark serve queues them again when it starts; if the number stays, run tidemark reindex'
     findings.push({ state: 'warning', about, advice })
   }
   if (gaps.refused > 0) {
-    const about = `${gaps.refused} chunks have texts that the embedding model refuses: only words find them`
+    const about = `${gaps.refused} chunks have texts that the embedding model refuses: only keyword search finds them`
     const advice = "the server's log says which; once the model accepts them, tidemark reindex tries them again"
     findings.push({ state: 'warning', about, advice })
   }
@@ -97,7 +99,7 @@ async function paceOf(
 const mebibytes = (bytes: number): number => Math.round(bytes / 2 ** 20)
 
 async function watch(): Promise<number> {
-  const beganAt = performance.now()
+  const startedAt = performance.now()
   await setTimeout(watchMs)
-  return performance.now() - beganAt
+  return performance.now() - startedAt
 }

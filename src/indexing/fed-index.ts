@@ -10,7 +10,7 @@ import type { AnalysedField } from '../text/types.ts'
 import type { PackedChanges } from './packed-changes.ts'
 
 /**
- * The whole port of the index. Searches, feeding and upkeep each know only their own part of it.
+ * The whole port of the index. Searches, feeding and maintenance each use only their own part of it.
  *
  * Rules that every adapter keeps (`test/contracts/search-index.ts`):
  *
@@ -50,14 +50,14 @@ export interface FedIndex extends IndexState {
   clear(): Promise<void>
 }
 
-/** The part that upkeep uses. */
+/** The part that maintenance uses. */
 export interface KeptIndex extends IndexState {
-  /** Writes what a restart would otherwise compute again. Nothing is lost without it; a restart is faster with it. */
+  /** Writes state that a restart would otherwise compute again. Nothing is lost without it. */
   checkpoint(): Promise<void>
   /**
-   * Removes every trace of the data that earlier batches retired, wherever it is kept. Searches and batches go on
-   * meanwhile. It takes at most as long as writing all segments again. If it has to wait for other processes it
-   * resolves earlier, and is called again until `purgedThrough` of the health says that nothing is left.
+   * Removes every trace of the data that earlier batches retired, wherever it is stored. Searches and batches continue
+   * meanwhile. It takes at most as long as writing all segments again. If it has to wait for other processes, it
+   * resolves earlier and must be called again, until `purgedThrough` of the health says that nothing is left.
    */
   purge(): Promise<void>
   close(): Promise<void>

@@ -7,7 +7,7 @@ import type { PackedVector } from './packed-changes.ts'
 
 /**
  * The size of a batch for the index. An index of this process (`each`) gets small batches, so that a single document is
- * found at once. If many documents wait the batches are larger, because each batch costs two disk writes and a small
+ * found at once. If many documents wait, the batches are larger, because each batch costs two disk writes and a small
  * segment that is merged later. Other writes to the store or the index then wait for some hundredths of a second;
  * searches do not. An index that all processes share (`one`) is remote: the round trip of a batch costs the same for
  * any number of documents.
@@ -37,20 +37,19 @@ export interface FeedOptions {
    * A revision at which the index held everything that the store held. A document that changed since is listed only at
    * its newest revision, so its earlier versions up to that revision come along with it.
    */
-  readonly wholeAt?: number
-  /** `isBehind` of the step before. */
+  readonly completeAt?: number
+  /** `isBehind` of the previous step. */
   readonly isBehind?: boolean
-  /** Whether the step may go on: it should not while a caller waits for its end. */
-  readonly mayGoOn?: () => boolean
+  /** Whether the step may continue. It should not while a caller waits for its end. */
+  readonly mayContinue?: () => boolean
   /** Called with each revision that the index has completed. */
   readonly wrote?: (revision: number) => void
   readonly tracer?: Tracer
 }
 
 /**
- * Takes the index one step further along the revisions of the store. Chunks are stored before the index gets them, so
- * that every hit can be shown; both writes can be repeated. Returns the position after the step, and whether more
- * documents wait.
+ * Feeds the next documents to the index, in the order of their revisions in the store. Chunks are stored before the
+ * index gets them, so that every hit can be shown; both writes can be repeated.
  *
  * If many documents wait, three batches are in progress on three threads: one is read and prepared, the chunks of one
  * are stored, and one is written to the index. No batch is in progress when this returns or throws.
@@ -60,11 +59,11 @@ export async function feedIndex(
   index: FedIndex,
   position: number,
   fedBy: IndexHome['fedBy'],
-  { wholeAt = 0, isBehind = false, mayGoOn = () => true, wrote = () => {}, tracer = untraced }: FeedOptions = {},
+  { completeAt = 0, isBehind = false, mayContinue = () => true, wrote = () => {}, tracer = untraced }: FeedOptions = {},
 ): Promise<FeedStep> {
   const read = (after: number, many: boolean): Promise<PreparedPortion | null> => {
     const limits = portions[fedBy][many ? 'behind' : 'usual']
-    return handledLater(source.preparedAfter(after, { ...limits, versionsAfter: wholeAt, isBehind: many }))
+    return handledLater(source.preparedAfter(after, { ...limits, versionsAfter: completeAt, isBehind: many }))
   }
   const chunkIds: string[] = []
   const vectors: PackedVector[] = []
@@ -78,8 +77,8 @@ export async function feedIndex(
     try {
       for (let portion: PreparedPortion | null = first, taken = 1; portion !== null; taken++) {
         const { documents, erased, chunks, changes } = portion
-        const goesOn: boolean = portion.isFull && taken < portionsAtOnce[fedBy] && mayGoOn()
-        reading = goesOn ? read(portion.position, true) : null
+        const continues: boolean = portion.isFull && taken < portionsAtOnce[fedBy] && mayContinue()
+        reading = continues ? read(portion.position, true) : null
         if (chunks.length > 0) await source.putChunks(chunks)
         await writing
         writing = handledLater(write(index, portion, wrote))

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { afterEach, beforeEach, mock, suite, test } from 'node:test'
 import type { IndexChange, SearchIndex, WithoutVectorRequest } from './fed-index.ts'
 import { ReplacedVectors, VectorFollower } from './follow-vectors.ts'
-import type { IndexSource, MadeProfile } from './index-source.ts'
+import type { ActiveProfile, IndexSource } from './index-source.ts'
 
 /**
  * The vectors that the store has, waits for and refused, and the chunks of the index with and without a vector, as sets
@@ -16,12 +16,12 @@ const indexed = new Set<string>()
 let walked = 0
 let lost = 0
 
-let profiles: readonly MadeProfile[] = []
+let profiles: readonly ActiveProfile[] = []
 const vector = Float32Array.of(1)
 /** Every chunk has a document of its own. */
 const documentOf = (chunkId: string): string => `doc ${chunkId}`
 const source = {
-  madeProfiles: async () => profiles,
+  activeProfiles: async () => profiles,
   stillWaiting: async (_: string, ids: readonly string[]) => ids.filter((id) => waiting.has(id)),
   vectors: async (_: string, ids: readonly string[]) =>
     ids.filter((id) => made.has(id)).map((chunkId) => ({ chunkId, documentId: documentOf(chunkId), vector })),
@@ -35,12 +35,12 @@ const source = {
 const index = {
   withoutVector: async ({ languages, after, limit }: WithoutVectorRequest) => {
     if (after === null) walked++
-    const lacking = [...words]
+    const missing = [...words]
       .filter((id) => !indexed.has(id) && (after === null || documentOf(id) > after))
       .filter((id) => languages === null || languages.includes(id.slice(0, 2)))
       .sort()
-    const chunks = lacking.slice(0, limit).map((chunkId) => ({ chunkId, documentId: documentOf(chunkId) }))
-    return { outcome: 'found', chunks, next: lacking.length > limit ? chunks.at(-1)!.documentId : null }
+    const chunks = missing.slice(0, limit).map((chunkId) => ({ chunkId, documentId: documentOf(chunkId) }))
+    return { outcome: 'found', chunks, next: missing.length > limit ? chunks.at(-1)!.documentId : null }
   },
   apply: async ({ changes }: { changes: readonly IndexChange[] }) => {
     for (const change of changes) {
@@ -72,7 +72,7 @@ async function followAll(follower: VectorFollower): Promise<void> {
   while (await follower.follow());
 }
 
-suite('vectors that the index does not have yet', () => {
+suite('following vectors that the index does not have yet', () => {
   beforeEach(() => {
     for (const one of [made, waiting, refused, words, indexed]) one.clear()
     profiles = []
@@ -82,7 +82,7 @@ suite('vectors that the index does not have yet', () => {
   })
   afterEach(() => mock.timers.reset())
 
-  test('and another process makes come when they are there; what is never made is not asked for any more', async () => {
+  test('vectors of another process are copied once they exist; a refused text is no longer looked up', async () => {
     const follower = follow()
     fed(['a', 'b', 'never'], follower)
     await followAll(follower)
@@ -99,7 +99,7 @@ suite('vectors that the index does not have yet', () => {
   })
 
   for (const shared of [true, false]) {
-    test(`and were made before it began are found by walking, once${shared ? '; so are those made after it' : ''}`, async () => {
+    test(`vectors made before the start are found by one walk${shared ? ', and later ones without another' : ''}`, async () => {
       fed(names(0, 1000), null)
       make(names(0, 900))
       const follower = follow(shared)
@@ -114,7 +114,7 @@ suite('vectors that the index does not have yet', () => {
     })
   }
 
-  test('and never were asked for wait from then on; what was refused does not', async () => {
+  test('chunks that were never queued for a vector are queued; refused ones are not', async () => {
     fed(names(0, 600), null)
     waiting.clear()
     refused.add(names(0, 1)[0]!)
@@ -123,7 +123,7 @@ suite('vectors that the index does not have yet', () => {
     assert.deepEqual([lost, waiting.size], [599, 599])
   })
 
-  test('of a model for some languages are looked for among texts in these alone', async () => {
+  test('for a model of some languages, only texts in these languages are checked', async () => {
     fed(['de 1', 'de 2', 'en 1', 'en 2'], null)
     make(['de 1', 'en 1'])
     waiting.clear()
@@ -136,7 +136,7 @@ suite('vectors that the index does not have yet', () => {
     assert.deepEqual([...waiting], ['en 2'])
   })
 
-  test('because another index took the place of the one before', async () => {
+  test('after another index replaces the current one, all chunks are checked again', async () => {
     const follower = follow(false)
     await followAll(follower)
     fed(names(0, 300), null)
@@ -148,7 +148,7 @@ suite('vectors that the index does not have yet', () => {
     assert.equal(indexed.size, 300)
   })
 
-  test('of more chunks than are remembered are all found, however late they are made', async () => {
+  test('vectors of more chunks than can be remembered are all found, however late they are made', async () => {
     const follower = follow()
     await followAll(follower)
     const all = names(0, 1500)
@@ -169,7 +169,7 @@ suite('vectors that the index does not have yet', () => {
     assert.equal(walked, before, 'nothing is left to walk for')
   })
 
-  test('of a model that another is replacing come once, while that still makes its own; none of it waits', async () => {
+  test('vectors of a replaced model are copied once, while the new model is still making its own; no chunk is queued', async () => {
     const served = { ...index, health: async () => ({ profiles: [{ profileId: 'old' }, { profileId: 'm' }] }) }
     const replaced = new ReplacedVectors(source, served as unknown as SearchIndex, ['m'])
     fed(names(0, 600), null)
@@ -182,7 +182,7 @@ suite('vectors that the index does not have yet', () => {
     make(names(600, 700))
     replaced.walkAgain()
     while (await replaced.follow());
-    assert.equal(walked, 1, 'nobody asks it any more')
+    assert.equal(walked, 1, 'searches no longer use the replaced model')
     assert.equal(waiting.size, 0)
   })
 })

@@ -7,8 +7,8 @@ import type { SearchIndex } from './fed-index.ts'
  *
  * Rules that every adapter keeps (`test/contracts/index-home.ts`):
  *
- * - The served index was made by the rules of text analysis that the home was opened with, to the last term, and from
- *   the store of the same instance. Any other index is never searched and never continued.
+ * - The served index was made by exactly the text-analysis rules that the home was opened with, and from the store of
+ *   the same instance. Any other index is never searched and never continued.
  * - The next index changes nothing for searches until it is handed over, even if building it stops halfway.
  * - Handing over is atomic: a process that opens the served index gets the whole old one or the whole new one.
  * - The index of another version of the rules stays as it is, for its own version to continue, until `removeVersion`.
@@ -24,7 +24,7 @@ export interface IndexHome {
    * index of its own anyway.
    */
   readonly version: string | null
-  /** Above this number of chunks another technology is the better choice; the indexes warn about it too. */
+  /** Above this number of chunks another technology is the better choice, and the index warns about it. */
   readonly chunksComfortable: number
   /**
    * Opens the served index. It is empty if there is none yet, or none of this origin. A damaged index is opened too;
@@ -40,7 +40,7 @@ export interface IndexHome {
    * Removes the indexes that were served before the one that this home opened last. This process must have closed them.
    */
   removeOlder(): Promise<void>
-  /** Opens the index that is to be served next: as far as it was built before, or empty. */
+  /** Opens the index that is to be served next: empty, or as far as an earlier rebuild has built it. */
   openNext(): Promise<NextIndex>
   /**
    * Removes the next index after building it was stopped. Returns false if the home knows that it is open; no process

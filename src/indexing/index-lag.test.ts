@@ -12,7 +12,7 @@ suite('an index that is behind', () => {
     return { clock, lag: new IndexLag(() => clock.now) }
   }
 
-  test('nothing waits: it is not behind, however long nothing happens', () => {
+  test('an index is not behind while nothing waits', () => {
     const { clock, lag } = lagAt()
     lag.stored(0)
     clock.now += 10 * lateMs
@@ -23,7 +23,7 @@ suite('an index that is behind', () => {
     assert.equal(lag.isBehind, false)
   })
 
-  test('it stands still while something waits: behind after the shorter bound, until it has that', () => {
+  test('an index that makes no progress is behind after the shorter limit, until it catches up', () => {
     const { clock, lag } = lagAt()
     lag.indexed(7)
     clock.now += 10 * lateMs
@@ -36,7 +36,7 @@ suite('an index that is behind', () => {
     assert.equal(lag.isBehind, false)
   })
 
-  test('it gets on under constant writes: late by less than the longer bound is not behind, by more is', () => {
+  test('under constant writes, an index is behind only if it is late by more than the longer limit', () => {
     const { clock, lag } = lagAt()
     const goOn = (seconds: number, lateBy: (second: number) => number): boolean[] =>
       Array.from({ length: seconds }, (_, second) => {
@@ -55,7 +55,7 @@ suite('an index that is behind', () => {
     assert.equal(faster.lastIndexOf(true), 48)
   })
 
-  test('what came in last is told of too when more had waited before', () => {
+  test('the newest revision also counts after a long backlog', () => {
     const { clock, lag } = lagAt()
     for (let revision = 1; revision <= 200; revision++) {
       lag.stored(revision)
@@ -71,7 +71,7 @@ suite('an index that is behind', () => {
     assert.equal(lag.isBehind, false)
   })
 
-  test('what the store no longer has is not waited for; what it has is, from when that was seen', () => {
+  test('revisions that the store no longer has do not count; others count from when they were first seen', () => {
     const { clock, lag } = lagAt()
     lag.indexed(7)
     lag.stored(9)
@@ -84,7 +84,7 @@ suite('an index that is behind', () => {
     assert.equal(lag.isBehind, false)
   })
 
-  test('an index that was emptied lacks what it had', () => {
+  test('an index that was emptied is behind', () => {
     const { clock, lag } = lagAt()
     lag.indexed(7)
     lag.indexed(0)

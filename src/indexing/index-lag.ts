@@ -1,17 +1,17 @@
 import { lagLimits } from '../search/limits.ts'
 
 /**
- * Whether the index may lack documents that were acknowledged long ago. Each process computes it from the positions of
- * the store and the index that it sees itself. If the index does not answer, its last known position counts. Free to
- * call.
+ * Whether the index may be missing documents that were acknowledged long ago. Each process computes it from the
+ * positions of the store and the index that it sees itself. If the index does not answer, its last known position
+ * counts.
  */
 export class IndexLag {
   readonly #now: () => number
   #position = 0
   #movedAt: number
   /**
-   * When the store reached which revision, beyond the position of the index: one entry a second for the last 30 s, and
-   * the newest one before.
+   * Revisions of the store beyond the position of the index, and when the store reached them. Only the newest one
+   * older than `lagLimits.lateMs` is kept.
    */
   #waiting: { readonly revision: number; readonly at: number }[] = []
 
@@ -42,7 +42,7 @@ export class IndexLag {
     const [oldest] = this.#waiting
     if (oldest === undefined) return false
     const now = this.#now()
-    const stoodStillMs = now - Math.max(oldest.at, this.#movedAt)
-    return stoodStillMs > lagLimits.standingStillMs || now - oldest.at > lagLimits.lateMs
+    const stalledMs = now - Math.max(oldest.at, this.#movedAt)
+    return stalledMs > lagLimits.standingStillMs || now - oldest.at > lagLimits.lateMs
   }
 }

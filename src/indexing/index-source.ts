@@ -13,9 +13,9 @@ export interface IndexSource {
    */
   documentsAfter(revision: number, limits: DocumentLimits): Promise<readonly (SourceDocument | ErasedDocument)[]>
   /**
-   * The same documents as the index takes them: cut into chunks and analysed. Null if there is none. They are prepared
-   * where the texts are read, which is a thread of the embedded store: this was most of the main thread's work for a
-   * document.
+   * The same documents in the form that the index takes: split into chunks and analysed. Null if there is none. They
+   * are prepared where the texts are read, which is a thread of the embedded store, to keep this work off the main
+   * thread.
    */
   preparedAfter(revision: number, limits: PortionLimits): Promise<PreparedPortion | null>
   /** The newest index revision. */
@@ -28,15 +28,15 @@ export interface IndexSource {
   reportRemoved(copyId: string): Promise<void>
   /**
    * Stores chunks. They must be all chunks of their versions, and replace the earlier chunks of these versions. Every
-   * chunk with a text then waits for each vector that it lacks, of every profile that makes vectors of its language.
+   * chunk with a text then waits for each missing vector, of every profile that makes vectors of its language.
    * Repeating the call changes nothing. Chunks and vectors of a document that was erased meanwhile are not stored.
    */
   putChunks(chunks: readonly ChunkRecord[]): Promise<void>
-  /** The profiles that vectors are made of, the default profile first; none before an instance is first served. */
-  madeProfiles(): Promise<readonly MadeProfile[]>
+  /** The profiles that vectors are made for, the default profile first; none before an instance is first served. */
+  activeProfiles(): Promise<readonly ActiveProfile[]>
   /**
-   * Makes chunks wait for a vector of the profile, unless they have one or were refused. Returns how many did not wait
-   * yet.
+   * Queues chunks for a vector of the profile, unless they have one or were refused. Returns how many were not queued
+   * before.
    */
   awaitVectors(profileId: string, chunkIds: readonly string[]): Promise<number>
   /** Chunks that wait for a vector, newest first: searches look for new documents first. */
@@ -129,16 +129,16 @@ export interface LateVector extends StoredVector {
   readonly documentId: string
 }
 
-/** A profile that vectors are made of. */
-export interface MadeProfile {
+/** A profile that vectors are made for. */
+export interface ActiveProfile {
   readonly profileId: string
   /** The languages of the texts that it makes vectors of; `null` for all. */
   readonly languages: readonly string[] | null
 }
 
-/** Chunks that have no vector, though one is made of such texts, and do not wait for one either. */
+/** Chunks that should have a vector but have none, and are not queued for one. */
 export interface VectorGaps {
-  /** Chunks that should wait. A correct system has none. */
+  /** Chunks that should be queued. A correct system has none. */
   readonly lost: number
   readonly refused: number
 }
@@ -146,7 +146,7 @@ export interface VectorGaps {
 export interface Backlog {
   /** Documents with changes the index has not seen. */
   readonly documents: number
-  /** For all profiles that vectors are made of. */
+  /** Summed over all profiles that vectors are made for. */
   readonly waitingVectors: number
   /** When the oldest of them came in; null if nothing waits. */
   readonly oldestAt: number | null

@@ -33,7 +33,7 @@ export class IndexingMeasures {
     this.#measures.gauge(
       {
         name: 'tidemark_office_held',
-        help: '1 where this process feeds the index, or makes the vectors, for all; of one of its own it always feeds. 0 otherwise.',
+        help: '1 if this process does a job for all: feeding the index (always 1 with its own index), or making vectors. 0 otherwise.',
         labels: ['office'],
       },
       () => [
@@ -41,9 +41,10 @@ export class IndexingMeasures {
         { labels: { office: 'vectors' }, value: Number(work.isMakingVectors) },
       ],
     )
-    const refilling = '1 while the index does not have all that the store had when this process began or emptied it.'
+    const refilling =
+      '1 while the index does not yet have everything that the store had when this process started or emptied the index.'
     this.#measures.gauge({ name: 'tidemark_index_refilling', help: refilling }, () => Number(work.isRefilling))
-    const behind = '1 while the index may lack what was acknowledged long ago, and searches say so.'
+    const behind = '1 while the index may be missing documents acknowledged long ago. Searches then return a warning.'
     this.#measures.gauge({ name: 'tidemark_index_behind', help: behind }, () => Number(work.isBehind))
     this.#measures.gauges(series, async () => {
       const { health, backlog, oldestPendingSeconds } = await state()
@@ -67,14 +68,14 @@ export class IndexingMeasures {
 }
 
 const series = {
-  tidemark_index_searchable: '1 where a search would be answered, 0 otherwise.',
-  tidemark_index_documents: 'Documents that are found.',
-  tidemark_index_chunks: 'Chunks that are found, of earlier versions too.',
+  tidemark_index_searchable: '1 if searches are answered, 0 otherwise.',
+  tidemark_index_documents: 'Searchable documents.',
+  tidemark_index_chunks: 'Searchable chunks, including those of earlier versions.',
   tidemark_index_vectors: { help: 'Chunks that have a vector, by profile.', labels: ['profile'] },
-  tidemark_index_segments: 'Pieces that a search looks through one by one.',
-  tidemark_index_memory_bytes: 'Memory that this process holds for the index.',
-  tidemark_index_disk_bytes: 'What the index takes on disk.',
+  tidemark_index_segments: 'Segments, which a search goes through one by one.',
+  tidemark_index_memory_bytes: 'Memory that the index uses in this process.',
+  tidemark_index_disk_bytes: 'Disk space that the index uses.',
   tidemark_index_pending_documents: `Changed documents that the index has not seen, counted up to ${pendingCountedMax}.`,
-  tidemark_vectors_waiting: `Chunks that wait for a vector, of each profile counted up to ${pendingCountedMax}.`,
-  tidemark_index_oldest_pending_seconds: 'Since the oldest of both came in; 0 where nothing waits.',
+  tidemark_vectors_waiting: `Chunks without a vector, counted up to ${pendingCountedMax} per profile.`,
+  tidemark_index_oldest_pending_seconds: 'Age of the oldest pending item, including vectors; 0 if nothing is pending.',
 } as const

@@ -1,6 +1,6 @@
 import type { IndexHealth, KeptIndex } from './fed-index.ts'
 import type { Backlog, IndexSource } from './index-source.ts'
-import { inWords, rateInWords } from './vector-rate.ts'
+import { formatDuration, formatRate } from './vector-rate.ts'
 
 const behindSecondsMax = 60
 
@@ -14,7 +14,7 @@ export interface IndexingWork {
    * is old then, and nothing is wrong.
    */
   readonly isRefilling: boolean
-  /** The index may lack documents that were acknowledged long ago, and searches say so. */
+  /** The index may be missing documents that were acknowledged long ago. Searches then return a warning. */
   readonly isBehind: boolean
   readonly isFeeding: boolean
   /** This process was elected to make vectors when it last checked. */
@@ -36,7 +36,8 @@ export interface IndexingState extends IndexingWork {
 }
 
 /** Part of every line about the index while searches return this warning. */
-const behindWarning = 'the index lacks documents that were acknowledged long ago: searches say so until it has them'
+const behindWarning =
+  'the index is missing documents that were acknowledged long ago: searches return a warning until it has them'
 
 /** The model of the default profile. */
 export interface DefaultModel {
@@ -46,7 +47,7 @@ export interface DefaultModel {
 }
 
 /**
- * The default profile makes all vectors anew after a change of the model: texts that came in long ago wait for them.
+ * After a change of the model, all vectors of the default profile are made again, so old texts wait for one.
  */
 export async function indexingState(
   index: KeptIndex,
@@ -70,26 +71,27 @@ export async function indexingState(
   } else if ((oldestPendingSeconds ?? 0) > behindSecondsMax) {
     const { waitingVectors } = backlog
     const [replaced] = replacedBy(profileId, health)
-    const look =
+    const check =
       isEndpoint && waitingVectors > 0
         ? 'the embedding endpoint answers and the machine is busy'
         : 'the machine is busy'
-    const othersAreFound = replaced === undefined ? 'only words find the others' : `${replaced} finds the others`
+    const othersAreFound =
+      replaced === undefined ? 'only keyword search finds the others' : `${replaced} finds the others`
     if (backlog.documents === 0 && vectorsPerSecond !== null) {
       warnings.push(
-        `vectors are ${inWords(waitingVectors / vectorsPerSecond)} behind, at ${rateInWords(vectorsPerSecond)} a second, newest first: until then ${othersAreFound}`,
+        `vectors are ${formatDuration(waitingVectors / vectorsPerSecond)} behind, at ${formatRate(vectorsPerSecond)} a second, newest first: until then ${othersAreFound}`,
       )
     } else if (backlog.documents === 0 && replaced !== undefined) {
       warnings.push(
-        `the embedding model was changed: ${waitingVectors} vectors of ${profileId} are missing, and none was made in the last minute; until they are made, ${othersAreFound}. If this stays, see whether ${look}`,
+        `the embedding model was changed: ${waitingVectors} vectors of ${profileId} are missing, and none was made in the last minute; until they are made, ${othersAreFound}. If this stays, see whether ${check}`,
       )
     } else {
       const late = [backlog.documents > 0 && 'documents', waitingVectors > 0 && 'vectors'].filter(Boolean).join(' and ')
-      warnings.push(`indexing of ${late} is more than a minute behind: see whether ${look}`)
+      warnings.push(`indexing of ${late} is more than a minute behind: see whether ${check}`)
     }
   }
-  const told = { isRefilling, isBehind, isFeeding, isMakingVectors, documentsPerSecond, vectorsPerSecond, trouble }
-  return { health, backlog, oldestPendingSeconds, ...told, warnings }
+  const reported = { isRefilling, isBehind, isFeeding, isMakingVectors, documentsPerSecond, vectorsPerSecond, trouble }
+  return { health, backlog, oldestPendingSeconds, ...reported, warnings }
 }
 
 /** Profiles that have vectors of more texts than the default profile, which is replacing them. */
@@ -100,8 +102,8 @@ function replacedBy(profileId: string, { profiles }: IndexHealth): string[] {
 
 /**
  * Whether a search would be answered and new documents are found, with one line about the size and position of the
- * index. `mustBeWhole`: a process whose index lacks documents is not ready, because other processes answer too or an
- * upgrade goes on. A process that is alone serves what it has, and says so.
+ * index. `mustBeWhole`: a process with an incomplete index is not ready, because other processes can answer or an
+ * upgrade is in progress. A process that is alone serves what it has, with a warning.
  */
 export function readiness(
   { health, backlog, isRefilling, warnings }: IndexingState,
@@ -115,13 +117,13 @@ export function readiness(
   return { ok, detail: [size, isUpToDate ? 'up to date' : behind, ...warnings].join(', ') }
 }
 
-/** Readiness if the store cannot report the backlog. That is a fault of the store, which is reported there. */
-export function readinessAlone(
+/** Readiness if the store cannot report the backlog. The check of the store reports that fault. */
+export function readinessWithoutBacklog(
   { searchable, chunks }: IndexHealth,
   isIncomplete: boolean,
 ): { ok: boolean; detail: string } {
   return {
     ok: searchable && !isIncomplete,
-    detail: `${chunks} chunks, how far behind is not known: the database does not answer`,
+    detail: `${chunks} chunks, the backlog is unknown: the database does not answer`,
   }
 }

@@ -16,20 +16,20 @@ export interface MadeVectors {
 
 /**
  * Makes vectors for chunks that wait for one. They are stored, then given to the index, and only then taken off the
- * queue, so that none is lost if this stops at any point. `alone` runs the hand-over while no documents are fed. It
- * returns null if another process feeds the index: that process finds the vectors in the store.
+ * queue, so that none is lost if this stops at any point. `exclusively` applies the vectors while no documents are fed.
+ * It returns null if another process feeds the index: that process finds the vectors in the store.
  */
 export async function makeVectors(
   source: IndexSource,
   index: FedIndex,
   embedder: Embedder,
-  alone: <T>(work: () => Promise<T>) => Promise<T | null>,
+  exclusively: <T>(work: () => Promise<T>) => Promise<T | null>,
   signal: AbortSignal,
   tracer: Tracer = untraced,
 ): Promise<MadeVectors> {
   const waiting = await source.waitingChunks(embedder.profileId, stepChunks)
   if (waiting.length === 0) return { made: [], refused: [] }
-  const make = () => makeOf(waiting, { source, index, embedder, alone, signal })
+  const make = () => makeOf(waiting, { source, index, embedder, exclusively, signal })
   return tracer.span('vectors make', make, { 'tidemark.model': embedder.model, 'tidemark.chunks': waiting.length })
 }
 
@@ -37,13 +37,13 @@ interface Making {
   readonly source: IndexSource
   readonly index: FedIndex
   readonly embedder: Embedder
-  readonly alone: <T>(work: () => Promise<T>) => Promise<T | null>
+  readonly exclusively: <T>(work: () => Promise<T>) => Promise<T | null>
   readonly signal: AbortSignal
 }
 
 async function makeOf(
   waiting: readonly WaitingChunk[],
-  { source, index, embedder, alone, signal }: Making,
+  { source, index, embedder, exclusively, signal }: Making,
 ): Promise<MadeVectors> {
   const made = await embedAll(waiting, embedder, signal)
   const stored = new Set(waiting.flatMap(({ chunkId, vector }) => (vector === null ? [] : chunkId)))
@@ -53,13 +53,13 @@ async function makeOf(
   const changes = made.map(({ chunkId, vector }): IndexChange => {
     return { kind: 'set_vector', documentId: documentOf.get(chunkId)!, chunkId, profileId: embedder.profileId, vector }
   })
-  const applied = await alone(() => index.apply({ position: null, changes }))
+  const applied = await exclusively(() => index.apply({ position: null, changes }))
   if (applied?.outcome === 'unavailable') throw new UnavailableError(`the index cannot take vectors: ${applied.reason}`)
-  const has = new Set(made.map(({ chunkId }) => chunkId))
-  await source.doneWaiting(embedder.profileId, [...has])
-  const refused = waiting.map(({ chunkId }) => chunkId).filter((chunkId) => !has.has(chunkId))
+  const withVector = new Set(made.map(({ chunkId }) => chunkId))
+  await source.doneWaiting(embedder.profileId, [...withVector])
+  const refused = waiting.map(({ chunkId }) => chunkId).filter((chunkId) => !withVector.has(chunkId))
   if (refused.length > 0) await source.refuseVectors(embedder.profileId, refused)
-  return { made: [...has], refused }
+  return { made: [...withVector], refused }
 }
 
 /** A text is embedded only if neither this chunk nor another one has its vector. */

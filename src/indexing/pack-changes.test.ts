@@ -9,11 +9,11 @@ import { prepareDocument } from './prepare-document.ts'
 import { preparePortion } from './prepare-portion.ts'
 import { changesOf } from './read-packed.ts'
 
-const still = async (): Promise<void> => {}
+const noYield = async (): Promise<void> => {}
 const limits = { documents: 100, characters: 1_000_000 }
 
-suite('changes on their way through threads', () => {
-  test('are what was packed, whatever the texts, and however often words come again', async () => {
+suite('changes packed for another thread', () => {
+  test('are unpacked unchanged, whatever the texts, and however often words repeat', async () => {
     const text = fc.option(arbitraryText, { nil: null })
     const version = fc.record({ title: text, body: text, language: fc.constantFrom('en', 'de', 'zh', null) })
     await fc.assert(
@@ -26,7 +26,7 @@ suite('changes on their way through threads', () => {
             versions: [{ ...one, versionId: newId('ver'), current: true, vectors: [] }],
           }),
         )
-        const prepared = await Promise.all(documents.map((document) => prepareDocument(document, still)))
+        const prepared = await Promise.all(documents.map((document) => prepareDocument(document, noYield)))
         const portion = await preparePortion({ documentsAfter: async () => documents }, 0, limits)
         assert.deepEqual(
           changesOf(structuredClone(portion!.changes)),
@@ -36,14 +36,14 @@ suite('changes on their way through threads', () => {
     )
   })
 
-  test('with the vectors of their chunks', async () => {
+  test('keep the vectors of their chunks', async () => {
     const document: SourceDocument = {
       documentId: newId('doc'),
       revision: 1,
       columns: plainColumns,
       versions: [{ versionId: newId('ver'), current: true, language: 'en', title: 't', body: 'One.', vectors: [] }],
     }
-    const { chunks } = await prepareDocument(document, still)
+    const { chunks } = await prepareDocument(document, noYield)
     const vector = { profileId: 'm', chunkId: chunks[0]!.chunkId, vector: Float32Array.of(1, 2) }
     const vectors = [vector, { ...vector, profileId: 'n' }]
     const made = { ...document, versions: document.versions.map((one) => ({ ...one, vectors })) }

@@ -22,7 +22,7 @@ export class ChangePacker {
 
   pack(changes: readonly IndexChange<PackedField>[]): PackedChanges {
     const vectors: PackedVector[] = []
-    const bare = changes.map((change) => {
+    const withoutVectors = changes.map((change) => {
       if (change.kind !== 'put_version' || change.chunks.every((chunk) => chunk.vectors.length === 0)) return change
       for (const chunk of change.chunks) {
         for (const vector of chunk.vectors) vectors.push({ ...vector, chunkId: chunk.chunkId })
@@ -30,7 +30,7 @@ export class ChangePacker {
       return { ...change, chunks: change.chunks.map((chunk) => ({ ...chunk, vectors: [] })) }
     })
     return {
-      changes: JSON.stringify(bare),
+      changes: JSON.stringify(withoutVectors),
       ...textOf([...this.#numbers.keys()]),
       terms: this.#terms.slice(0, this.#used),
       positions: this.#positions.slice(0, this.#used),
@@ -40,7 +40,7 @@ export class ChangePacker {
 
   readonly #addTerm = (term: string, position: number): void => this.#add(this.#numberOf(term), position)
 
-  /** The terms of a word get their numbers once for each portion; the word remembers them. */
+  /** The terms of a word are numbered once for each portion, and the word caches the numbers. */
   readonly #addWord = (word: WordTerms, position: number): void => {
     const { terms, numbers } = word
     if (word.numberedBy !== this.#id) {

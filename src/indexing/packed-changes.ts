@@ -2,8 +2,8 @@
 export type PackedField = readonly [from: number, to: number, length: number]
 
 /**
- * Changes in the form in which they pass between threads: a few long arrays, which are copied at once, instead of a
- * hundred words for each document. Each term has a number in the portion and is stored once.
+ * Changes in the form in which they pass between threads: a few long arrays, which are copied at once, instead of many
+ * strings for each document. Each term has a number in the portion and is stored once.
  */
 export interface PackedChanges {
   /** JSON of the changes without vectors: the thread in between does not need them. */

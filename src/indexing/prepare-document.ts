@@ -13,22 +13,22 @@ export interface PreparedDocument<Field = AnalysedField> {
 
 /**
  * Makes the changes of a document for the index. Chunk ids follow from the version and the position of the chunk, so
- * that preparing a version again, after a crash or for a new index, gives the same chunks. `breathe` is called before
- * each text with its length in characters: a long document must not keep requests waiting. `read` analyses a text as a
- * field.
+ * that preparing a version again, after a crash or for a new index, gives the same chunks. `yieldBefore` is called
+ * before each text with its length in characters, because a long document must not keep requests waiting. `read`
+ * analyses a text as a field.
  */
 export function prepareDocument(
   document: SourceDocument | ErasedDocument,
-  breathe: (characters: number) => Promise<void>,
+  yieldBefore: (characters: number) => Promise<void>,
 ): Promise<PreparedDocument>
 export function prepareDocument<Field>(
   document: SourceDocument | ErasedDocument,
-  breathe: (characters: number) => Promise<void>,
+  yieldBefore: (characters: number) => Promise<void>,
   read: (text: string, language: string | null) => Field,
 ): Promise<PreparedDocument<Field>>
 export async function prepareDocument(
   document: SourceDocument | ErasedDocument,
-  breathe: (characters: number) => Promise<void>,
+  yieldBefore: (characters: number) => Promise<void>,
   read: (text: string, language: string | null) => AnalysedField = analyse,
 ): Promise<PreparedDocument> {
   const { documentId } = document
@@ -48,7 +48,7 @@ export async function prepareDocument(
     const indexed: IndexedChunk[] = []
     for (const record of chunksOf(documentId, version)) {
       const text = body.slice(record.startsAt, record.endsAt)
-      await breathe(text.length)
+      await yieldBefore(text.length)
       indexed.push({
         chunkId: record.chunkId,
         body: read(text, bodyLanguage),

@@ -7,7 +7,7 @@ import type { PackedField } from './packed-changes.ts'
 import { prepareDocument } from './prepare-document.ts'
 
 /** The number of characters that are analysed before other work runs: about a millisecond. */
-const breathCharacters = 4_000
+const sliceCharacters = 4_000
 
 /** Returns null if there is no document. */
 export async function preparePortion(
@@ -22,16 +22,16 @@ export async function preparePortion(
   const changes: IndexChange<PackedField>[] = []
   const chunks: ChunkRecord[] = []
   let characters = 0
-  let sinceBreath = 0
-  const breathe = async (more: number): Promise<void> => {
+  let sinceYield = 0
+  const yieldBefore = async (more: number): Promise<void> => {
     characters += more
-    sinceBreath += more
-    if (sinceBreath < breathCharacters) return
-    sinceBreath = more
+    sinceYield += more
+    if (sinceYield < sliceCharacters) return
+    sinceYield = more
     await setImmediate()
   }
   for (const document of documents) {
-    const prepared = await prepareDocument(document, breathe, packer.read)
+    const prepared = await prepareDocument(document, yieldBefore, packer.read)
     for (const change of prepared.changes) changes.push(change)
     for (const chunk of prepared.chunks) chunks.push(chunk)
   }

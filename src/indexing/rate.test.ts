@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Rate } from './rate.ts'
 
-test('the rate is that of the last minute, from the first step on, and none after a minute without any', () => {
+test('the rate is that of the last minute, from the first step on; after a minute without a step there is none', () => {
   let nowMs = 1_000_000
   const rate = new Rate(() => nowMs)
   const step = (count: number, ms: number): void => {
-    const began = nowMs
+    const startedAt = nowMs
     nowMs += ms
-    rate.made(count, began)
+    rate.made(count, startedAt)
   }
   assert.equal(rate.perSecond, null)
   step(0, 1000)

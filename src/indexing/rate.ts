@@ -1,7 +1,7 @@
-/** The length of the window that is counted. No rate is reported if nothing was made for as long. */
+/** The length of the window that is counted. No rate is reported if nothing was made in that time. */
 const windowMs = 60_000
 
-/** How fast things are made, from what was made in the last minute. */
+/** The rate per second, over the last minute. */
 export class Rate {
   readonly #now: () => number
   #made: { readonly at: number; readonly count: number }[] = []
@@ -12,11 +12,11 @@ export class Rate {
     this.#now = now
   }
 
-  /** A step that began at `beganAt` has made `count`. */
-  made(count: number, beganAt: number): void {
+  /** A step that began at `startedAt` has made `count`. */
+  made(count: number, startedAt: number): void {
     if (count === 0) return
     this.#forget()
-    if (this.#made.length === 0) this.#since = beganAt
+    if (this.#made.length === 0) this.#since = startedAt
     this.#made.push({ at: this.#now(), count })
   }
 

@@ -14,7 +14,7 @@ export function readPacked(packed: PackedChanges): readonly IndexChange<PackedFi
   })
 }
 
-/** The changes with their fields as words, for an index that does not use the numbers of terms. */
+/** The changes with terms as strings, for an index that does not use the numbers of terms. */
 export function changesOf(changes: readonly IndexChange[] | PackedChanges): readonly IndexChange[] {
   if (!isPacked(changes)) return changes
   const { termText, termStarts, terms, positions } = changes

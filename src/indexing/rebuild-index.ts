@@ -12,8 +12,8 @@ export interface Rebuilt {
 }
 
 /**
- * Builds the next index from the store, beside the served one, and then hands it over. A running server takes it within
- * seconds, any other at its next start. A rebuild that was stopped continues where it was.
+ * Builds the next index from the store, beside the served one, and then hands it over. A running server switches to it
+ * within seconds, any other at its next start. A rebuild that was stopped continues where it was.
  */
 export async function rebuildIndex(
   home: IndexHome,
@@ -24,7 +24,7 @@ export async function rebuildIndex(
   let rebuilt: Rebuilt
   try {
     rebuilt = await fill(next.index, home.fedBy, source, report)
-    await takeLateVectors(source, next.index)
+    await copyLateVectors(source, next.index)
     await next.index.checkpoint()
   } finally {
     await next.index.close()
@@ -60,8 +60,8 @@ async function fill(
  * Copies vectors that a running server made after their chunks were read. The server finds those that it makes from now
  * on when it takes the index over.
  */
-async function takeLateVectors(source: IndexSource, index: FedIndex): Promise<void> {
-  for (const profile of await source.madeProfiles()) {
+async function copyLateVectors(source: IndexSource, index: FedIndex): Promise<void> {
+  for (const profile of await source.activeProfiles()) {
     let after: string | null = null
     do after = (await completeVectors(source, index, profile, after)).next
     while (after !== null)

@@ -14,12 +14,12 @@ import { ingestLimits } from './limits.ts'
 import { type Line, readLines } from './read-lines.ts'
 
 /**
- * The most bytes of results that wait unread before reading pauses. Results are small beside documents, so a client that
- * reads only after it has sent everything rarely blocks itself.
+ * Reading pauses while this many bytes of results are unread. Results are small compared with documents, so a client
+ * that reads only after it has sent everything rarely blocks itself.
  */
 const unreadBytesMax = 8 * 1024 * 1024
 
-/** Documents of a batch that are checked before other requests get the thread: about a millisecond. */
+/** Documents of a batch that are checked between two turns of the event loop: about a millisecond. */
 const checkedAtOnce = 32
 
 const ItemResult = named(
@@ -66,7 +66,7 @@ export async function answerBatch(
 ): Promise<Static<typeof IngestResults>['results']> {
   const checked: Exclude<CheckedLine, null>[] = []
   for (const input of inputs) {
-    checked.push(allowed(checkDocument(intake.complete(input)), intake)!)
+    checked.push(refuseForbidden(checkDocument(intake.complete(input)), intake)!)
     if (checked.length % checkedAtOnce === 0) await setImmediate()
   }
   const documents: IncomingDocument[] = []
@@ -80,7 +80,7 @@ export async function answerBatch(
   })
 }
 
-function allowed(checked: CheckedLine, { permitted }: Intake): CheckedLine {
+function refuseForbidden(checked: CheckedLine, { permitted }: Intake): CheckedLine {
   return checked === null || 'refusal' in checked ? checked : (permitted(checked.document) ?? checked)
 }
 
@@ -94,10 +94,10 @@ function resultItem(index: number, result: IngestResult): Static<typeof ItemResu
 }
 
 /**
- * Answers line by line while the request is still being read, starting after the first lines. If these cannot be stored
- * the whole request is refused, and this rejects with the cause. `written` resolves when everything that arrived has been
- * processed, even if the client is gone. `failed` is called once for each cause for which the store could not write later
- * lines.
+ * Streams the result of each line while the request is still being read. If the first lines cannot be stored, rejects
+ * with the cause, so that the whole request is refused. `written` resolves when everything that arrived has been
+ * processed, even if the client is gone. `failed` is called once for each cause for which the store could not write
+ * later lines.
  */
 export async function answerLines(
   body: Readable,
@@ -115,29 +115,34 @@ export async function answerLines(
     causes.add(cause)
     return { code: 'not_stored', message: isUnavailability(error) ? error.message : defect }
   }
-  const { lines, fault, leave } = linesOf(body)
-  const portions = ingestLines(lines, (line) => allowed(checkLine(line, intake.complete), intake), intake, notStored)
+  const { lines, fault, stop } = linesOf(body)
+  const portions = ingestLines(
+    lines,
+    (line) => refuseForbidden(checkLine(line, intake.complete), intake),
+    intake,
+    notStored,
+  )
   let portion: IteratorResult<readonly LineResult[]>
   try {
     portion = await portions.next()
   } catch (error) {
-    leave()
+    stop()
     throw error
   }
   const answer = new PassThrough({ highWaterMark: unreadBytesMax })
   const closed = new Promise<void>((resolve) => answer.once('close', resolve))
   const write = async (): Promise<void> => {
     const tally = new Tally()
-    let isHopeless = false
+    let hasTooManyRefusals = false
     let index = 0
-    let shutOut: Refusal | null = null
+    let revocation: Refusal | null = null
     const next = async (): Promise<typeof portion> => {
       try {
         return await portions.next()
       } catch (error) {
         if (!isUnauthorized(error)) throw error
-        leave()
-        shutOut = { code: 'unauthorized', message: `${error.message}; nothing from this line on was stored` }
+        stop()
+        revocation = { code: 'unauthorized', message: `${error.message}; nothing from this line on was stored` }
         return { done: true, value: undefined }
       }
     }
@@ -150,16 +155,16 @@ export async function answerLines(
         text += (index === 0 ? '' : ',') + JSON.stringify(resultItem(index, result))
         index++
       }
-      if (tally.isHopeless && !isHopeless) {
-        // Lines that were read ahead are on their way into the store, and are answered.
-        isHopeless = true
-        leave()
+      if (tally.hasTooManyRefusals && !hasTooManyRefusals) {
+        // Lines that were read ahead are being stored, and get their results.
+        hasTooManyRefusals = true
+        stop()
       }
-      // A client that has disconnected gets no more answers, but its lines are still written.
+      // A client that has disconnected gets no more results, but its lines are still written.
       if (answer.destroyed || answer.write(text)) continue
       await Promise.race([new Promise<void>((resolve) => answer.once('drain', resolve)), closed])
     }
-    const refusal = shutOut ?? endOf(isHopeless ? hopeless : fault()?.message)
+    const refusal = revocation ?? endOf(hasTooManyRefusals ? tooManyRefusals : fault()?.message)
     if (refusal !== null) {
       measures.answered({ refusal })
       answer.write((index === 0 ? '' : ',') + JSON.stringify(resultItem(index, { refusal })))
@@ -181,8 +186,8 @@ const endOf = (why: string | undefined): Refusal | null =>
   why === undefined ? null : { code: 'stream_ended', message: `${why}; nothing from this line on was read` }
 
 /**
- * Counts refused lines, so that a stream of bad lines can be ended: compressed, they cost the sender a thousandth of what
- * refusing them costs the server, and each answer is a hundred times as long as its line.
+ * Counts refused lines, so that a stream of bad lines can be ended. Compressed lines cost the sender a thousandth of
+ * what refusing them costs the server, and a result can be a hundred times as long as its line.
  */
 class Tally {
   #taken = 0
@@ -194,51 +199,52 @@ class Tally {
     else if (result.refusal.code !== 'not_stored') this.#refused++
   }
 
-  get isHopeless(): boolean {
+  get hasTooManyRefusals(): boolean {
     return this.#refused > ingestLimits.refusedLinesMax && this.#refused > this.#taken
   }
 }
 
-const hopeless = `more than ${ingestLimits.refusedLinesMax} lines were refused, and more than were stored: correct the lines before you send them again`
+const tooManyRefusals = `more than ${ingestLimits.refusedLinesMax} lines were refused, and more than were stored: correct the lines before you send them again`
 
 const defect =
   'something went wrong on the server, not in your document: send it again later, or find it in the log by the request ID'
 
-/** Checks a property, because importing the class of node:http would also load fetch, a twentieth of the start time. */
+/** Checks a property, because importing the class from node:http would also load fetch and slow the start. */
 const isRequest = (body: Readable): body is IncomingMessage => 'httpVersion' in body
 
 /**
- * When a connection breaks, its own stream drops what it still holds, so bytes are copied to another stream and read to
- * the end. A body whose content is not as declared ends in the same way, with a fault that the sender must learn of.
+ * When a connection breaks, its stream drops the bytes that it still holds. So bytes are copied to another stream,
+ * which is read to its end. A body that cannot be decoded ends in the same way, with a fault that is reported to the
+ * sender.
  */
 function linesOf(body: Readable): {
   readonly lines: AsyncGenerator<Line>
   readonly fault: () => TidemarkError | null
   /** Stops reading. */
-  readonly leave: () => void
+  readonly stop: () => void
 } {
-  const kept = new PassThrough()
+  const copy = new PassThrough()
   let fault: TidemarkError | null = null
-  let isLeft = false
+  let isStopped = false
   finished(body, (error) => {
     if (error instanceof TidemarkError) fault = error
-    kept.end()
+    copy.end()
   })
-  body.pipe(kept, { end: false })
+  body.pipe(copy, { end: false })
   async function* lines(): AsyncGenerator<Line> {
-    for await (const line of readLines(kept, ingestLimits.lineBytesMax)) {
+    for await (const line of readLines(copy, ingestLimits.lineBytesMax)) {
       // A line that was cut off by us is not the sender's fault.
-      if (isLeft || (fault !== null && !line.ended)) return
+      if (isStopped || (fault !== null && !line.ended)) return
       yield line
     }
   }
-  const leave = (): void => {
-    isLeft = true
-    body.unpipe(kept)
-    kept.end()
+  const stop = (): void => {
+    isStopped = true
+    body.unpipe(copy)
+    copy.end()
     // An uncompressed request is the connection itself, which carries the answer, so the rest is discarded.
     if (isRequest(body)) body.resume()
     else body.destroy()
   }
-  return { lines: lines(), fault: () => fault, leave }
+  return { lines: lines(), fault: () => fault, stop }
 }

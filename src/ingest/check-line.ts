@@ -1,4 +1,4 @@
-import { columnOfFault, jsonLimits, passedJsonLimit } from '../platform/json-text.ts'
+import { columnOfFault, exceededJsonLimit, jsonLimits } from '../platform/json-text.ts'
 import type { IncomingDocument, Refusal } from './content-store.ts'
 import { checkDocument } from './document-input.ts'
 import { ingestLimits } from './limits.ts'
@@ -15,7 +15,7 @@ export function checkLine(line: Line, complete: (input: unknown) => unknown = (i
   // A shorter line cannot have so many values. The depth is checked with the document.
   if (
     line.text.length > jsonLimits.values &&
-    passedJsonLimit(line.text, { ...jsonLimits, levels: Infinity }) !== null
+    exceededJsonLimit(line.text, { ...jsonLimits, levels: Infinity }) !== null
   ) {
     return refusal(`the line has more than ${jsonLimits.values} values`)
   }

@@ -30,8 +30,8 @@ export type IngestResult =
   | { readonly refusal: Refusal }
 
 /**
- * Three codes are for tasks: above the limit of items, or the task no longer belongs to the sender. The last two end a
- * stream of lines: they concern no single document, and stand in the place of the first one that was not read or not
+ * `too_many_items`, `task_closed` and `task_lease_lost` are for documents of tasks. `stream_ended` and `unauthorized`
+ * end a stream of lines: they concern no single document, and have the index of the first one that was not read or not
  * stored.
  */
 export const refusalCodes = [

@@ -84,7 +84,7 @@ const FactInput = named(
 
 type Input = NonNullable<DocumentField['input']>
 
-/** The length, which every row of such a form has. */
+/** Returns the maximum length. Every row of a form with a length has one. */
 const most = (input: Input) => input.most!
 
 /** The schema of each form. */
@@ -192,8 +192,8 @@ export function checkDocument(input: unknown): CheckedDocument {
   if (!title && !body) return refused('title', 'or body is required')
   const deep = tooDeep(sent)
   if (deep !== null) return refused(deep, `must not be nested deeper than ${limits.nestingMax} levels`)
-  const odd = oddCode(sent)
-  if (odd !== null) return refused(odd, 'must not contain NUL or an unpaired surrogate')
+  const code = invalidCode(sent)
+  if (code !== null) return refused(code, 'must not contain NUL or an unpaired surrogate')
   const document: Record<string, unknown> = {}
   for (const { name, property, input } of sentRows) {
     const value = sent[name as keyof DocumentInput]
@@ -228,12 +228,12 @@ function cleanText(value: string | null | undefined): string | null | undefined 
 }
 
 /** Returns the path of the first fact whose code cannot be stored as a key in every store. */
-function oddCode(sent: DocumentInput): string | null {
-  const odd = sent.facts?.findIndex(
+function invalidCode(sent: DocumentInput): string | null {
+  const fact = sent.facts?.findIndex(
     ({ kind, metadata }) =>
       kind === 'category' && typeof metadata?.label_code === 'string' && !isExact(metadata.label_code),
   )
-  return odd === undefined || odd < 0 ? null : `facts.${odd}.metadata.label_code`
+  return fact === undefined || fact < 0 ? null : `facts.${fact}.metadata.label_code`
 }
 
 /** Returns the free-form field that nests too deeply for recursive code. */

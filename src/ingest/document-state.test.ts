@@ -85,7 +85,7 @@ test('a repeated document without changes only updates the time of observation, 
   )
 })
 
-test('the event of a new document names all that it has', () => {
+test('the event of a new document names all its fields', () => {
   fc.assert(
     fc.property(fc.oneof(incoming, fc.constant(full)), (sent) => {
       const { state, record, merge } = batch()
@@ -95,7 +95,7 @@ test('the event of a new document names all that it has', () => {
   )
 })
 
-test('each outcome goes with its versions, snapshots and events, and with no others', () => {
+test('each outcome adds its versions, snapshots and events, and no others', () => {
   fc.assert(
     fc.property(fc.array(incoming, { minLength: 1, maxLength: 8 }), (sent) => {
       const { state, record, merge } = batch()
@@ -156,39 +156,42 @@ test('an update names exactly the changed fields besides text and metrics, by th
         const before = { ...state.document }
         const eventsBefore = record.events.length
         merge(one, nowMs + 1)
-        const told = record.events.slice(eventsBefore).find(({ type }) => type === 'document.updated')
+        const updated = record.events.slice(eventsBefore).find(({ type }) => type === 'document.updated')
         const changed = Object.entries(shown).filter(([, name]) => before[name] !== state.document[name])
         const fields = changed.map(([field]) => field)
-        assert.deepEqual((told?.changedFields ?? []).filter((field) => field !== 'observed_at').sort(), fields.sort())
-        if (told !== undefined) assert.equal(told.versionId, null)
+        assert.deepEqual(
+          (updated?.changedFields ?? []).filter((field) => field !== 'observed_at').sort(),
+          fields.sort(),
+        )
+        if (updated !== undefined) assert.equal(updated.versionId, null)
       }
     }),
   )
 })
 
-test('when a document was seen is an event alone, and not one more beside others', () => {
+test('a new time of observation alone is an event, and adds none to other events', () => {
   const { record, merge } = batch()
   merge(full)
-  const told = (fields: Partial<IncomingDocument>, atMs: number) => {
+  const eventsOf = (fields: Partial<IncomingDocument>, atMs: number) => {
     const from = record.events.length
     merge({ ...fields, observedAt: atMs }, nowMs)
     return record.events.slice(from).map(({ type, changedFields }) => `${type} ${changedFields}`)
   }
-  assert.deepEqual(told({}, nowMs), ['document.updated observed_at'])
-  assert.deepEqual(told({ score: 9 }, nowMs + 1), ['document.metrics.updated score'])
-  assert.deepEqual(told({ title: 'Ebb' }, nowMs + 2), ['document.version.created title,observed_at,facts'])
-  assert.deepEqual(told({ title: 'Flood', tags: ['x'] }, nowMs + 3), [
+  assert.deepEqual(eventsOf({}, nowMs), ['document.updated observed_at'])
+  assert.deepEqual(eventsOf({ score: 9 }, nowMs + 1), ['document.metrics.updated score'])
+  assert.deepEqual(eventsOf({ title: 'Ebb' }, nowMs + 2), ['document.version.created title,observed_at,facts'])
+  assert.deepEqual(eventsOf({ title: 'Flood', tags: ['x'] }, nowMs + 3), [
     'document.version.created title,tags,observed_at',
     'document.updated tags,observed_at',
   ])
-  assert.deepEqual(told({ quality: 1 }, nowMs + 4), ['document.updated observed_at'])
-  assert.deepEqual(told({ score: 10, facts: null }, nowMs + 5), [
+  assert.deepEqual(eventsOf({ quality: 1 }, nowMs + 4), ['document.updated observed_at'])
+  assert.deepEqual(eventsOf({ score: 10, facts: null }, nowMs + 5), [
     'document.metrics.updated score',
     'document.updated observed_at,classifications',
   ])
 })
 
-test('null takes away what is known', () => {
+test('null removes the stored value', () => {
   const { state, merge } = batch()
   assert.equal(merge(full), 'created')
   const none = {
@@ -223,7 +226,7 @@ test('facts about a version end with it, facts about the document stay', () => {
   )
 })
 
-test('versions and snapshots follow each other by id where the clock was set back', () => {
+test('ids of versions and snapshots stay in order if the clock is set back', () => {
   const { record, merge } = batch()
   for (let i = 0; i < 5; i++) merge({ title: `${i}`, score: i }, nowMs - 60_000 * i)
   for (const ids of [record.versions.map((one) => one.versionId), record.snapshots.map((one) => one.snapshotId)]) {
@@ -239,7 +242,7 @@ test('a stored body is needed only if the title changes alone', () => {
   assert.equal(stored.needsBody({ ...identity, title: 'Ebb' }), true)
   assert.equal(stored.needsBody({ ...identity, title: 'Tide' }), false)
   assert.equal(stored.needsBody({ ...identity, title: 'Ebb', body: 'New.' }), false)
-  stored.knowBody(full.body!)
+  stored.setBody(full.body!)
   const record = new BatchRecord()
   stored.merge({ ...identity, title: 'Ebb' }, record, nowMs, () => 7)
   assert.deepEqual([record.versions[0]!.title, record.versions[0]!.body], ['Ebb', full.body])

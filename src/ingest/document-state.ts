@@ -18,13 +18,13 @@ export class BatchRecord {
     indexRevision: number
   }[] = []
   /** Stored versions whose language was corrected, so their words must be analysed again. */
-  readonly relabelled: {
+  readonly languageFixes: {
     readonly versionId: string
     readonly language: string | null
     readonly indexRevision: number
   }[] = []
   /**
-   * Documents whose language changed: their versions without a language of their own are readable by it, so they are
+   * Documents whose language changed. Versions without a language of their own take that of the document, so they are
    * indexed again.
    */
   readonly followed: { readonly documentId: string; readonly indexRevision: number }[] = []
@@ -55,23 +55,27 @@ export class BatchRecord {
     readonly ingestedAt: number
     /** Bits of `access/event-fields.ts`, without `moved`. */
     readonly openedBy: number
-    readonly now: Place
-    /** The values before the change, if those who could read the document then get the event too. */
-    readonly before: Place | null
+    readonly now: AccessFields
+    /** The fields before the change, if those who could read the document then get the event too. */
+    readonly before: AccessFields | null
   }[] = []
 }
 
-/** The values that decide who may read a document, as far as they can change. */
-export type Place = Pick<KnownDocument, 'language' | 'region' | 'publishedAt'>
+/** The changeable fields that decide who may read a document. */
+export type AccessFields = Pick<KnownDocument, 'language' | 'region' | 'publishedAt'>
 
-export const placeOf = ({ language, region, publishedAt }: Place): Place => ({ language, region, publishedAt })
+export const accessFieldsOf = ({ language, region, publishedAt }: AccessFields): AccessFields => ({
+  language,
+  region,
+  publishedAt,
+})
 
 /**
  * One document while a batch is written: the stored state, merged with the incoming documents.
  *
  * Rules: a changed title or body makes a new version, a changed score or metrics a new snapshot, any other change an
- * update. A document without a change writes nothing. Each change is an event, so that a reader of all events can keep an
- * equal copy.
+ * update. A document without a change writes nothing. Each change is an event, so that a reader of all events can keep
+ * an equal copy.
  */
 export class DocumentState {
   /** null if the document is new in this batch. */
@@ -129,7 +133,7 @@ export class DocumentState {
       return 'unchanged'
     }
 
-    // The collector did not report when it observed this, so it is the time of arrival.
+    // Without a reported time of observation, the time of arrival counts.
     if (incoming.observedAt === undefined) set(observation, nowMs, changed)
     const observedAt = next.observedAt
     const before = byProperty(this.document)
@@ -166,7 +170,7 @@ export class DocumentState {
       changedFields: readonly string[],
       occurredAt: number,
       openedBy: number,
-      before: Place | null = null,
+      before: AccessFields | null = null,
     ): void => {
       record.events.push({
         eventId: newId('evt', nowMs),
@@ -180,7 +184,7 @@ export class DocumentState {
         observedAt,
         ingestedAt: nowMs,
         openedBy,
-        now: placeOf(next),
+        now: accessFieldsOf(next),
         before,
       })
     }
@@ -191,21 +195,21 @@ export class DocumentState {
     } else {
       if (newVersion) {
         const fields = [...textChanged, ...visible]
-        // Its ID is a property of the document that every reader sees.
+        // Every reader gets the event, because every reader sees the current version ID.
         event('document.version.created', next.currentVersionId, fields, observedAt, openedBy.anyone)
       }
       const shown = this.#shownFields(changed, next)
       const others = shown.filter((field) => field !== 'observed_at')
-      // Every event has the time of observation. Alone it is an event only for readers who get no other one.
-      const isSeenAnew = others.length < shown.length && !newVersion
-      const isUpdate = others.length > 0 || (isSeenAnew && metricsChanged.length === 0)
-      const seen = !isSeenAnew ? 0 : metricsChanged.length > 0 ? openedBy.lessMetrics : openedBy.anyone
+      // Every event has the time of observation. A new time alone is an event only for readers who get no other one.
+      const isObserved = others.length < shown.length && !newVersion
+      const isUpdate = others.length > 0 || (isObserved && metricsChanged.length === 0)
+      const seen = !isObserved ? 0 : metricsChanged.length > 0 ? openedBy.withoutMetrics : openedBy.anyone
       if (metricsChanged.length > 0) {
         const bits = bitsThatOpen(metricsChanged) | (isUpdate ? 0 : seen)
         event('document.metrics.updated', null, metricsChanged, observedAt, bits)
       }
       if (isUpdate) {
-        event('document.updated', null, shown, observedAt, bitsThatOpen(others) | seen, this.#placeBefore(next))
+        event('document.updated', null, shown, observedAt, bitsThatOpen(others) | seen, this.#accessFieldsBefore(next))
       }
     }
     this.document = next
@@ -223,7 +227,7 @@ export class DocumentState {
     )
   }
 
-  knowBody(body: string | null): void {
+  setBody(body: string | null): void {
     this.#body = body
   }
 
@@ -253,7 +257,7 @@ export class DocumentState {
   }
 
   /** Returns null if the same readers may read it as before. */
-  #placeBefore(next: KnownDocument): Place | null {
+  #accessFieldsBefore(next: KnownDocument): AccessFields | null {
     const { language, region, publishedAt } = this.document
     const isSame = next.language === language && next.region === region && next.publishedAt === publishedAt
     return isSame ? null : { language, region, publishedAt }
@@ -261,7 +265,7 @@ export class DocumentState {
 
   #changeLanguage({ currentVersionId: versionId, language, indexRevision }: KnownDocument, record: BatchRecord): void {
     const ofThisBatch = record.versions.find((version) => version.versionId === versionId)
-    if (ofThisBatch === undefined) record.relabelled.push({ versionId, language, indexRevision })
+    if (ofThisBatch === undefined) record.languageFixes.push({ versionId, language, indexRevision })
     else Object.assign(ofThisBatch, { language, indexRevision })
   }
 
@@ -348,8 +352,8 @@ function keptValue(row: FieldRow, incoming: IncomingDocument): unknown {
 }
 
 /**
- * Versions and snapshots are listed by ID, newest first, so IDs ascend even if the clock was set back or another process
- * wrote.
+ * Versions and snapshots are listed by ID, newest first, so IDs ascend even if the clock was set back or another
+ * process wrote.
  */
 function idAfter(last: string | null, prefix: IdPrefix, nowMs: number): string {
   const id = newId(prefix, nowMs)

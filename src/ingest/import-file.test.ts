@@ -28,7 +28,7 @@ test('an import waits for the index, reports that, and stores everything', async
       now += ms
     }
     const clock = { now: () => now, pause }
-    const pace = new Pace({ look: async () => ({ stored, searchable: searchable() }) }, clock)
+    const pace = new Pace({ read: async () => ({ stored, searchable: searchable() }) }, clock)
     const reports: ImportProgress[] = []
     const source = { path, position: null, refused: null }
     const { outcomes } = await importFile(source, { submit }, (progress) => reports.push(progress), pace)

@@ -8,10 +8,6 @@ import { ingestLimits } from './limits.ts'
 import type { Pace } from './pace.ts'
 import { readLines } from './read-lines.ts'
 
-/**
- * Imports an NDJSON file into the store. After each portion that is on disk, the position is saved beside the file, so
- * that a stopped import resumes there. Refused lines are kept with the reason, to be corrected and imported again.
- */
 export interface ImportProgress {
   readonly bytes: number
   readonly totalBytes: number | null
@@ -39,20 +35,24 @@ interface Saved {
   readonly start: string
 }
 
+/**
+ * Imports an NDJSON file into the store. After each portion that is on disk, the position is saved beside the file, so
+ * that a stopped import resumes there. Refused lines are kept with the reason, to be corrected and imported again.
+ */
 export async function importFile(
   source: ImportSource,
   ingest: Pick<Ingest, 'submit'>,
   report: (progress: ImportProgress) => void,
   pace: Pace | null = null,
 ): Promise<ImportProgress> {
-  const mark = source.path === null ? null : await markOf(source.path)
+  const fingerprint = source.path === null ? null : await fingerprintOf(source.path)
   const { position } = source
-  const resumedAt = mark === null || position === null ? 0 : await savedPosition(position, mark)
+  const resumedAt = fingerprint === null || position === null ? 0 : await savedPosition(position, fingerprint)
   const stream = source.path === null ? process.stdin : createReadStream(source.path, { start: resumedAt })
   const counts: Record<string, number> = {}
   let progress: ImportProgress = {
     bytes: resumedAt,
-    totalBytes: mark?.size ?? null,
+    totalBytes: fingerprint?.size ?? null,
     lines: 0,
     refused: 0,
     outcomes: counts,
@@ -81,7 +81,7 @@ export async function importFile(
       }
       const bytes = resumedAt + portion.at(-1)!.line.endsAt
       progress = { ...progress, bytes, lines: progress.lines + portion.length, refused }
-      if (mark !== null && position !== null) await savePosition(position, { ...mark, bytes })
+      if (fingerprint !== null && position !== null) await savePosition(position, { ...fingerprint, bytes })
       report(progress)
       await pace?.after(portion.length, () => report({ ...progress, isHeldUp: true }))
     }
@@ -89,11 +89,11 @@ export async function importFile(
     await refusals?.close()
   }
   if (position !== null) await rm(position, { force: true })
-  return mark === null ? progress : { ...progress, bytes: mark.size }
+  return fingerprint === null ? progress : { ...progress, bytes: fingerprint.size }
 }
 
 /** Identifies a file well enough to notice that its content was replaced. */
-async function markOf(path: string): Promise<Omit<Saved, 'bytes'>> {
+async function fingerprintOf(path: string): Promise<Omit<Saved, 'bytes'>> {
   const { size, mtimeMs } = await stat(path)
   const file = await open(path)
   const { buffer, bytesRead } = await file.read(Buffer.alloc(64), 0, 64, 0)
@@ -101,9 +101,9 @@ async function markOf(path: string): Promise<Omit<Saved, 'bytes'>> {
   return { size, modifiedMs: mtimeMs, start: buffer.subarray(0, bytesRead).toString('base64') }
 }
 
-async function savedPosition(path: string, mark: Omit<Saved, 'bytes'>): Promise<number> {
+async function savedPosition(path: string, fingerprint: Omit<Saved, 'bytes'>): Promise<number> {
   const saved = await readSaved(path)
-  const same = saved !== null && saved.start === mark.start && saved.bytes <= mark.size
+  const same = saved !== null && saved.start === fingerprint.start && saved.bytes <= fingerprint.size
   return same ? saved.bytes : 0
 }
 

@@ -32,8 +32,8 @@ async function collect(portions: AsyncIterable<readonly { result: IngestResult }
   return names
 }
 
-suite('a stream of lines is written', () => {
-  test('in order, refusals between, empty lines left out', async () => {
+suite('writing a stream of lines', () => {
+  test('keeps the order, with refusals between, and leaves out empty lines', async () => {
     const batches: number[] = []
     const submit = async (documents: readonly IncomingDocument[]) => {
       batches.push(documents.length)
@@ -50,7 +50,7 @@ suite('a stream of lines is written', () => {
     assert.ok(batches.length <= 10)
   })
 
-  test('no further ahead than some portions while the store is slow', async () => {
+  test('reads only a few portions ahead while the store is slow', async () => {
     let pulled = 0
     async function* endless(): AsyncGenerator<Line> {
       for (;;) yield lineOf(String(pulled++))
@@ -72,7 +72,7 @@ suite('a stream of lines is written', () => {
     await portions.return(undefined)
   })
 
-  test('and lets other work run, however many lines are buffered', async () => {
+  test('lets other work run, however many lines are buffered', async () => {
     let turns = 0
     const turn = (): void => {
       turns++
@@ -88,7 +88,7 @@ suite('a stream of lines is written', () => {
     clearImmediate(next)
   })
 
-  test('at once where the sender pauses', async () => {
+  test('writes at once when the sender pauses', async () => {
     const more = Promise.withResolvers<void>()
     async function* slow(): AsyncGenerator<Line> {
       yield lineOf('one')
@@ -107,7 +107,7 @@ suite('a stream of lines is written', () => {
     assert.deepEqual(await collect(portions), ['three'])
   })
 
-  test('up to the failure of the source, which is reported last', async () => {
+  test('writes up to the failure of the source, which is reported last', async () => {
     async function* broken(): AsyncGenerator<Line> {
       yield lineOf('one')
       yield lineOf('!two')
@@ -123,7 +123,7 @@ suite('a stream of lines is written', () => {
     assert.deepEqual(names, ['one', '!two'])
   })
 
-  test('with an error for each document that the store could not take, or to that error where it is thrown on', async () => {
+  test('returns an error for each document that the store could not write, or throws it', async () => {
     const submit = async (): Promise<never> => {
       throw new Error('disk full')
     }

@@ -5,8 +5,8 @@ import type { Ingest } from './ingest.ts'
 import type { Line } from './read-lines.ts'
 
 /**
- * A portion is written when it has this size, or when the sender pauses for this long. It is half a transaction: two
- * waiting portions share one, and memory is released before it outlives the young generation.
+ * A portion is written when it has this size, or when the sender pauses for this long. It is half a transaction, so
+ * that two waiting portions share one, and small enough that the garbage collector frees it in the young generation.
  */
 const portionDocumentsMax = 250
 const portionCharactersMax = 4_000_000

@@ -15,7 +15,7 @@ export class IngestMeasures {
     })
     this.#refused = measures.counter({
       name: 'tidemark_ingest_refused_total',
-      help: 'Documents that were sent and refused, by reason; and streams of lines that ended early.',
+      help: 'Documents that were sent and refused, by reason, and streams of lines that ended early.',
       labels: ['code'],
       known: refusalCodes.map((code) => ({ code })),
     })

@@ -30,7 +30,7 @@ class SlowStore implements ContentStore {
 const idsOf = (results: readonly IngestResult[]) => results.map((one) => ('documentId' in one ? one.documentId : null))
 
 suite('ingest', () => {
-  test('senders that come while a transaction is written share the next', async () => {
+  test('senders that arrive while a transaction is written share the next', async () => {
     const store = new SlowStore()
     let written = 0
     const ingest = new Ingest(store, () => written++)
@@ -46,7 +46,7 @@ suite('ingest', () => {
     assert.equal(written, 2)
   })
 
-  test('a transaction has a bound in documents and in characters', async () => {
+  test('a transaction is bounded in documents and in characters', async () => {
     const store = new SlowStore()
     const ingest = new Ingest(store, () => {})
     const many = Array.from({ length: 1234 }, (_, i) => documentOf(String(i)))

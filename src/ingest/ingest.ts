@@ -1,6 +1,8 @@
 import type { ContentStore, IncomingDocument, IngestResult } from './content-store.ts'
 
-/** The most documents in one transaction: enough to share the cost of the disk, and few enough not to delay others. */
+/**
+ * The most documents in one transaction: enough to share the cost of a disk write, and few enough not to delay others.
+ */
 const transactionDocumentsMax = 500
 const transactionCharactersMax = 8_000_000
 
@@ -12,8 +14,8 @@ interface Waiting {
 }
 
 /**
- * Writes documents durably. Requests that arrive while a transaction is being written share the next one (group commit),
- * so that many small senders cost the disk no more than one large one.
+ * Writes documents durably. Requests that arrive while a transaction is being written share the next one (group
+ * commit), so that many small senders cost the disk no more than one large one.
  */
 export class Ingest {
   #store: ContentStore

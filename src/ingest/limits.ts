@@ -6,7 +6,7 @@ export const ingestLimits = {
   batchBytesMax: 64 * 1024 * 1024,
   /** Bytes of one line of NDJSON. */
   lineBytesMax: 16 * 1024 * 1024,
-  /** Lines of a stream that may be refused, however few are stored. */
+  /** A stream ends when more lines than this were refused, and more than were stored. */
   refusedLinesMax: 10_000,
   /** Levels of objects and lists within `extra_payload` and the metadata of a fact. */
   nestingMax: 64,

@@ -17,8 +17,8 @@ class World {
   longestWaitMs = 0
   readonly pace: Pace
 
-  /** The answer to the question how far the index is. */
-  answer: IndexProgress['look'] = async () => ({ stored: this.stored, searchable: Math.floor(this.searchable) })
+  /** The progress that the index reports. */
+  answer: IndexProgress['read'] = async () => ({ stored: this.stored, searchable: Math.floor(this.searchable) })
 
   constructor({
     stored = 0,
@@ -29,7 +29,7 @@ class World {
     this.searchable = searchable
     if (answer !== undefined) this.answer = answer
     const clock = { now: () => this.nowMs, pause: (ms: number) => this.pass(ms) }
-    this.pace = new Pace({ look: () => this.answer() }, clock)
+    this.pace = new Pace({ read: () => this.answer() }, clock)
   }
 
   async pass(ms: number): Promise<void> {
@@ -58,7 +58,7 @@ class World {
 const unpaced = (documents: number): number => documents / storedPerMs / 1000
 
 suite('the pace of an import', () => {
-  test('however many documents come, each is found within half a minute, and the index is never without work', async () => {
+  test('however many documents arrive, each is searchable within half a minute, and the index is never idle', async () => {
     const world = new World()
     const seconds = await world.store(400_000)
     while (world.searchable < world.stored) await world.pass(100)
@@ -66,7 +66,7 @@ suite('the pace of an import', () => {
     assert.ok(world.nowMs / 1000 < 201, `found after ${world.nowMs / 1000} s, stored after ${seconds}`)
   })
 
-  test('before one that is a hundred times as slow as the store lies what came in the first second, and no more', async () => {
+  test('an index that is a hundred times slower than the store has a backlog of the first second, and no more', async () => {
     const world = new World()
     world.searchablePerSecond = 100
     await world.store(20_000)
@@ -74,7 +74,7 @@ suite('the pace of an import', () => {
     assert.ok(world.longestWaitMs < 110_000, `${world.longestWaitMs} ms`)
   })
 
-  test('documents that the index takes in soon are stored at once', async () => {
+  test('documents that the index can take in soon are stored at once', async () => {
     const world = new World()
     assert.equal(await world.store(20_000), unpaced(20_000))
     const fast = new World()
@@ -82,7 +82,7 @@ suite('the pace of an import', () => {
     assert.equal(await fast.store(400_000), unpaced(400_000))
   })
 
-  test('an index that becomes slower or faster is kept up with', async () => {
+  test('the pace follows an index that becomes slower or faster', async () => {
     const world = new World()
     await world.store(100_000)
     world.searchablePerSecond = 200
@@ -96,13 +96,13 @@ suite('the pace of an import', () => {
     assert.ok((await world.store(100_000)) < 2 * unpaced(100_000))
   })
 
-  test('an index that never moves is not waited for', async () => {
+  test('the import does not wait for an index that makes no progress', async () => {
     const world = new World()
     world.searchablePerSecond = 0
     assert.equal(await world.store(400_000), unpaced(400_000))
   })
 
-  test('an index that stops is waited for for some seconds, and after it resumes only once it has caught up', async () => {
+  test('the import waits a few seconds for an index that stops, and paces itself again only after it has caught up', async () => {
     const world = new World()
     await world.store(100_000)
     world.searchablePerSecond = 0
@@ -113,7 +113,7 @@ suite('the pace of an import', () => {
     assert.ok((await world.store(100_000)) > 2 * unpaced(100_000))
   })
 
-  test('an index that is being rebuilt, since before the import or during it, is not waited for', async () => {
+  test('the import does not wait for an index that is being rebuilt, since before the import or during it', async () => {
     const world = new World({ stored: 1_000_000, searchable: 0 })
     assert.equal(await world.store(200_000), unpaced(200_000))
     const emptied = new World({ stored: 1_000_000 })
@@ -122,7 +122,7 @@ suite('the pace of an import', () => {
     assert.ok((await emptied.store(200_000)) < unpaced(200_000) + 2)
   })
 
-  test('nothing waits if the progress is unknown, or nobody answers', async () => {
+  test('the import does not wait if the progress is unknown', async () => {
     for (const answer of [
       async () => null,
       () => Promise.reject(new Error('away')),
@@ -132,14 +132,14 @@ suite('the pace of an import', () => {
     }
   })
 
-  test('an index that stops answering is waited for only for some seconds', async () => {
+  test('the import waits only a few seconds for an index that stops answering', async () => {
     const world = new World()
     await world.store(100_000)
     world.answer = () => new Promise(() => {})
     assert.ok((await world.store(200_000)) < unpaced(200_000) + 12)
   })
 
-  test('a pause ends with what is thrown meanwhile', async () => {
+  test('an error thrown by the callback ends a pause', async () => {
     const world = new World()
     await world.store(100_000)
     const ended = world.pace.after(10_000, () => {

@@ -15,8 +15,8 @@ async function linesOf(bytes: Uint8Array, ends: readonly number[], lineBytesMax 
   return Array.fromAsync(readLines(inChunks(bytes, ends), lineBytesMax))
 }
 
-suite('lines of a stream', () => {
-  test('are those of the whole text, wherever the chunks end', async () => {
+suite('reading the lines of a stream', () => {
+  test('gives the lines of the whole text, wherever the chunks end', async () => {
     const text = fc
       .array(fc.constantFrom('a', '\n', '\r\n', 'é', '😀', '\u2028', '\ufeff', '{"x":1}', ''), { maxLength: 40 })
       .map((parts) => parts.join(''))
@@ -42,7 +42,7 @@ suite('lines of a stream', () => {
     )
   })
 
-  test('over the limit are skipped, and only they', async () => {
+  test('skips lines over the limit, and only these', async () => {
     const pieces = fc.array(fc.nat({ max: 30 }), { maxLength: 12 })
     await fc.assert(
       fc.asyncProperty(pieces, fc.array(fc.nat(), { maxLength: 12 }), async (lengths, ends) => {
@@ -56,7 +56,7 @@ suite('lines of a stream', () => {
     )
   })
 
-  test('that are empty are passed over', async () => {
+  test('skips empty lines', async () => {
     for (const text of ['\n', '\r\n', '\n\n\r\n\n', '\n'.repeat(100_000)])
       assert.deepEqual(await linesOf(Buffer.from(text), []), [])
     const lines = await linesOf(Buffer.from('\n\na\r\n\r\n\nb'), [])
@@ -69,7 +69,7 @@ suite('lines of a stream', () => {
     )
   })
 
-  test('that are not UTF-8 say so', async () => {
+  test('marks lines that are not UTF-8', async () => {
     const bytes = Buffer.concat([
       Buffer.from('good é\n'),
       Buffer.from([0x62, 0xe9, 0x0a]),
@@ -88,7 +88,7 @@ suite('lines of a stream', () => {
     }
   })
 
-  test('a source that fails gives its complete lines first', async () => {
+  test('gives the complete lines of a source before its error', async () => {
     async function* broken(): AsyncGenerator<Uint8Array> {
       yield Buffer.from('one\ntwo\nthr')
       throw new Error('gone')

@@ -84,8 +84,8 @@ export async function answerDocuments(
 }
 
 /**
- * A body may arrive for hours, and its key may end meanwhile, so the key is checked again for each portion. The checks
- * run one after the other, so portions stay in order.
+ * A body may arrive for hours, and its key may be revoked in that time, so the key is checked again for each portion.
+ * The checks run one after the other, so portions stay in order.
  */
 function whileAuthorized(request: FastifyRequest, intake: Intake): Intake {
   let last: Promise<unknown> = Promise.resolve()

@@ -1,6 +1,6 @@
 import { dayMs } from '../platform/time.ts'
 
-/** The limits of live collection, for schemas, code and documentation. */
+/** The limits of live collection. */
 export const liveLimits = {
   platformsMax: 5,
   /** Items per platform if neither the request nor the policy sets a number. */
@@ -9,7 +9,10 @@ export const liveLimits = {
   deadlineSecondsMax: 900,
   deadlineSecondsDefault: 300,
   queryCharactersMax: 1000,
-  /** Including surrounding spaces. More than a body can hold, so that callers only meet the other limit. */
+  /**
+   * Characters including leading and trailing spaces. A request body cannot hold more, so callers only run into
+   * `queryCharactersMax`, which applies to the trimmed text.
+   */
   queryUntrimmedMax: 2 ** 20,
   resultsDefault: 20,
   resultsMax: 100,

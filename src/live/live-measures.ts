@@ -3,9 +3,9 @@ import type { LiveStore } from './live-store.ts'
 
 const countedMax = 10_000
 
-/** Reports the unfinished tasks of live queries, of the whole instance. */
+/** Reports the unfinished tasks of live queries in the whole instance. */
 export function measureTasks(measures: Measures, store: Pick<LiveStore, 'openTasks'>): void {
-  const help = `Tasks of live queries that are not over, by state, of all processes; of each counted up to ${countedMax}.`
+  const help = `Unfinished tasks of live queries of all processes, by state. Each state is counted up to ${countedMax}.`
   measures.gauges({ tidemark_live_tasks: { help, labels: ['state'] } }, async () => {
     const open = await store.openTasks(countedMax)
     return {

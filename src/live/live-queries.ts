@@ -24,12 +24,12 @@ export interface StartedLiveQuery {
   readonly isNew: boolean
 }
 
-/** Live collection is not available. `cause` says why, to callers too, and when to try again. */
+/** Live collection is not available. `cause` is the error for the caller: it says why, and when to try again. */
 export interface LiveQueryNotStarted {
   readonly cause: TidemarkError
 }
 
-/** Collectors ask for tasks every few seconds, and a restarted one is back in about this time. */
+/** The `Retry-After` while no collector serves a platform. A restarted collector is back in about this time. */
 const collectorAwaitedSeconds = 60
 
 /** The operations of applications on live queries. */
@@ -103,15 +103,15 @@ export class LiveQueries {
     }
   }
 
-  /** Undoes a `start`, because its request is refused after all. */
-  async takeBack({ liveQuery, isNew }: StartedLiveQuery): Promise<void> {
+  /** Undoes `start`, for a request that is refused afterwards. */
+  async undoStart({ liveQuery, isNew }: StartedLiveQuery): Promise<void> {
     if (isNew) await this.store.cancel(liveQuery.liveQueryId, Date.now())
   }
 
   async find(consumer: Consumer, id: string): Promise<LiveQuery> {
     const found = isId('lq', id) ? await this.store.find(consumer.applicationId, id) : null
     if (found === null) {
-      throw new TidemarkError('live_query_not_found', 'this application has no live query with that id')
+      throw new TidemarkError('live_query_not_found', 'this application has no live query with that ID')
     }
     return liveQueryAt(found, Date.now())
   }
@@ -126,7 +126,7 @@ const notStarted = (
 export const itemsMaxOf = ({ policy }: Consumer): number =>
   policy.live?.max_items_per_platform ?? liveLimits.itemsDefault
 
-/** Applies the passage of time, whether or not the worker has stored its effects. */
+/** Returns the live query as it is at this time, whether or not the worker has stored expired deadlines and leases. */
 export function liveQueryAt(stored: LiveQuery, nowMs: number): LiveQuery {
   const runs = stored.runs.map((run) => {
     const status = stateAt(run, stored.deadlineAt, nowMs)

@@ -70,7 +70,7 @@ interface SearchWithLive {
   readonly live?: Live & { readonly enabled: boolean }
 }
 
-/** The live query that a search requests in addition to its results; null if there is none. */
+/** Returns the live query that a search requests in addition to its results; null if it requests none. */
 export function liveTopUpOf(
   key: string | string[] | undefined,
   body: SearchWithLive,
@@ -82,7 +82,7 @@ export function liveTopUpOf(
   if (platforms.length < 1 || platforms.length > limits.platformsMax) {
     throw invalid('platforms', `must name 1 to ${limits.platformsMax} platforms with live`)
   }
-  // The next page of the same search has the same live query.
+  // The next page of the same search must get the same live query.
   const { cursor: _, ...same } = body
   return liveRequest(
     key,
@@ -94,7 +94,7 @@ export function liveTopUpOf(
   )
 }
 
-/** A live query in a request of its own. */
+/** Returns the live query of a request that creates one. */
 export function liveRequestOf(
   key: string | string[] | undefined,
   body: Live & { query: string; datasets: readonly string[]; platforms: readonly string[] },

@@ -10,36 +10,36 @@ export interface LiveStore {
   create(request: NewLiveQuery, nowMs: number): Promise<Creation>
   /** Removes a live query as if it had never existed: its runs are cancelled, and its key is free again. */
   cancel(liveQueryId: string, nowMs: number): Promise<void>
-  /** The stored state; null if the application has no such live query. */
+  /** Returns the stored state; null if the application has no such live query. */
   find(applicationId: string, liveQueryId: string): Promise<LiveQuery | null>
-  /** The tasks of all live queries, newest first. */
+  /** Returns the tasks of all live queries, newest first. */
   tasks(query: TasksQuery, nowMs: number): Promise<readonly ListedTask[]>
-  /** The items of the runs after a position, the first items of all platforms first. */
-  items(liveQueryId: string, after: ItemPlace | null, limit: number): Promise<readonly LiveItem[]>
-  /** The texts of some versions, in no particular order. Only call it for versions that may be read. */
+  /** Returns the items of the runs after a position. The first items of all platforms come first. */
+  items(liveQueryId: string, after: ItemPosition | null, limit: number): Promise<readonly LiveItem[]>
+  /** Returns the texts of some versions, in no particular order. Only call it for versions that may be read. */
   bodies(
     versionIds: readonly string[],
   ): Promise<readonly { readonly versionId: string; readonly body: string | null }[]>
 
-  /** Leases waiting tasks, oldest first, and notes that the collector asked. */
+  /** Leases waiting tasks, oldest first, and records that the collector has asked for tasks. */
   lease(request: LeaseRequest, nowMs: number): Promise<readonly LeasedTask[]>
-  /** The task as its holder may use it now. */
+  /** Returns the task, if this collector still holds it. */
   task(claim: LeaseClaim, nowMs: number): Promise<IfHeld<HeldTask>>
   heartbeat(claim: LeaseClaim, leaseMs: number, nowMs: number): Promise<IfHeld<HeldTask>>
-  /** Writes the documents as ordinary ones and notes them as items of the task, in one transaction. */
+  /** Stores the documents like any others and records them as items of the task, in one transaction. */
   deliver(
     claim: LeaseClaim,
     documents: readonly IncomingDocument[],
     nowMs: number,
   ): Promise<IfHeld<readonly IngestResult[]>>
-  /** Repeating the same completion is no error. */
+  /** Ends a task. Repeating the same completion is not an error. */
   complete(claim: LeaseClaim, end: TaskEnd, nowMs: number): Promise<IfHeld<{ readonly items: number }>>
 
-  /** Unfinished tasks in their stored state, counted up to `countedMax` for each state. */
+  /** Counts the unfinished tasks by their stored state, up to `countedMax` for each. */
   openTasks(countedMax: number): Promise<Readonly<Record<'pending' | 'running', number>>>
-  /** When `settle` next has something to do; null if nothing is open. Called often, and without a writer's lock. */
+  /** Returns when `settle` next has something to do; null if nothing is open. Called often, and takes no write lock. */
   dueAt(): Promise<number | null>
-  /** Stores the effects of time: expired deadlines and leases. Returns how many runs changed, at most `most`. */
+  /** Stores expired deadlines and leases. Returns how many runs changed, at most `most`. */
   settle(nowMs: number, most: number): Promise<number>
   /**
    * Removes idempotency keys of all kinds, and live queries, that were created before those times. Returns how many, at
@@ -122,11 +122,11 @@ export interface RunError {
   readonly message: string
 }
 
-/** The position of an item within its run, then the run. */
-export type ItemPlace = readonly [position: number, runOrdinal: number]
+/** The position of an item within its run, then the number of the run. */
+export type ItemPosition = readonly [position: number, runOrdinal: number]
 
 export interface LiveItem extends ColumnValues, DetailValues {
-  readonly place: ItemPlace
+  readonly position: ItemPosition
   readonly documentId: string
   /** The current version. */
   readonly versionId: string
@@ -159,7 +159,7 @@ export interface HeldTask {
   readonly leaseExpiresAt: number
 }
 
-/** A claim to work on a task. Without a lease id, it means the collector's own newest lease. */
+/** A claim to work on a task. Without a lease id, it means the newest lease of the collector. */
 export interface LeaseClaim {
   readonly taskId: string
   readonly collectorId: string

@@ -18,7 +18,7 @@ export function liveRoutes(app: TypedApp, live: LiveQueries): void {
         ...about(
           'Create a live query',
           'Starts an on-demand collection. Needs the header `Idempotency-Key`: for 24 hours the same key with the same body returns the same live query. ' +
-            '503 `live_query_unavailable` with `Retry-After` if no collector has requested for tasks of one of the platforms in the last 5 minutes; without it if live collection is off for the application, which only its operator can change.',
+            '503 `live_query_unavailable` with `Retry-After` if no collector has asked for tasks of one of the platforms in the last 5 minutes; without it if live collection is off for the application, which only its operator can change.',
         ),
         querystring: noFields,
         headers: Type.Object({
@@ -57,7 +57,7 @@ export function liveRoutes(app: TypedApp, live: LiveQueries): void {
   )
 }
 
-/** As in search: text that may not be read cannot be collected either. */
+/** As in search, an application cannot collect text that it may not read. */
 export function liveScope(consumer: Consumer, dataset: string, platforms: readonly string[]): Scope {
   return scopeOf(consumer, { datasets: [dataset], platforms, needs: [['title', 'body']] })
 }

@@ -1,6 +1,6 @@
 /**
- * The states of a run, which is also the task that collectors see. Only this table says what may follow what; the store
- * asks it before every change, and the model test walks it.
+ * The states of a run, which is also the task that collectors see. This table has every possible transition. The store
+ * consults it before every change, and the model test checks all of it.
  *
  *             lease                succeed
  *   pending ---------> running -------------> succeeded
@@ -12,12 +12,12 @@
  *
  * Rules
  * 1. A run has at most one valid lease. `heartbeat`, `deliver`, `succeed` and `fail` need it.
- * 2. An expired lease lapses: the run is pending again, and its former holder can do nothing with it any more.
+ * 2. An expired lease lapses: the run is pending again, and its former holder can no longer use it.
  * 3. A deadline has priority: at that moment an unfinished run becomes `timed_out`. No lease lasts beyond it.
  * 4. Final states do not change. Every live query has a deadline, so every run ends.
  *
- * The states follow the clock whether or not a worker looks: `stateAt` gives the state at a moment, and the worker only
- * stores it.
+ * The states follow the clock, whether or not a worker runs: `stateAt` returns the state at a moment, and the worker
+ * only stores it.
  */
 export const runStates = ['pending', 'running', 'succeeded', 'failed', 'timed_out', 'cancelled'] as const
 export type RunState = (typeof runStates)[number]
@@ -41,12 +41,12 @@ export const transitions: Readonly<Record<RunState, Readonly<Partial<Record<RunE
   cancelled: {},
 }
 
-/** The state after an event; null if the table has no such transition. */
+/** Returns the state after an event; null if the table has no such transition. */
 export const nextState = (state: RunState, event: RunEvent): RunState | null => transitions[state][event] ?? null
 
 export const isOver = (state: RunState): boolean => Object.keys(transitions[state]).length === 0
 
-/** The state of a run at a moment, by the clock alone. */
+/** Returns the state of a run at a moment, from its stored state and the clock. */
 export function stateAt(
   run: { readonly status: RunState; readonly leaseExpiresAt: number | null },
   deadlineAt: number,

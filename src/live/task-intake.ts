@@ -12,7 +12,7 @@ const refusals = {
   },
 } as const
 
-/** Returns the value of a held task. Otherwise throws the error for the collector. */
+/** Returns the value if the task is held. Otherwise throws the error for the collector. */
 export function requireHeld<T>(outcome: IfHeld<T>): T {
   if (outcome.held) return outcome.value
   const { code, message } = refusals[outcome.why]
@@ -20,8 +20,8 @@ export function requireHeld<T>(outcome: IfHeld<T>): T {
 }
 
 /**
- * Takes in the documents of one task. Without the lease, a batch is refused as a whole (`allOrNothing`); lines, whose
- * response has already begun, are refused one by one (`oneByOne`).
+ * Ingests the documents of one task. If the lease is lost, a batch is refused as a whole (`allOrNothing`). Lines, whose
+ * response has already started, are refused one by one (`oneByOne`).
  */
 export function taskIntake(
   store: LiveStore,
@@ -29,7 +29,7 @@ export function taskIntake(
   task: HeldTask,
   written: () => void,
 ): { readonly allOrNothing: Intake; readonly oneByOne: Intake } {
-  const place = { dataset_id: task.datasetId, source_platform: task.platform }
+  const taskFields = { dataset_id: task.datasetId, source_platform: task.platform }
   const deliver = async (documents: readonly IncomingDocument[]): Promise<IfHeld<readonly IngestResult[]>> => {
     const outcome = await store.deliver(claim, documents, Date.now())
     if (outcome.held && documents.length > 0) written()
@@ -37,8 +37,8 @@ export function taskIntake(
   }
   const checks = {
     complete: (input: unknown) =>
-      typeof input === 'object' && input !== null && !Array.isArray(input) ? { ...place, ...input } : input,
-    permitted: (document: IncomingDocument) => elsewhere(document, task),
+      typeof input === 'object' && input !== null && !Array.isArray(input) ? { ...taskFields, ...input } : input,
+    permitted: (document: IncomingDocument) => mismatch(document, task),
   }
   return {
     allOrNothing: { ...checks, submit: async (documents) => requireHeld(await deliver(documents)) },
@@ -55,7 +55,7 @@ export function taskIntake(
 }
 
 /** A document that names its dataset or platform must match the task. */
-function elsewhere(
+function mismatch(
   { datasetId, platform }: IncomingDocument,
   task: HeldTask,
 ): Extract<IngestResult, { refusal: unknown }> | null {

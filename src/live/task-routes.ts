@@ -136,7 +136,7 @@ export function taskRoutes(app: TypedApp, store: LiveStore, written: () => void,
     async (request, reply) => {
       const claim = claimOf(request, request.params.task_id, request.query.lease_id)
       const task = requireHeld(await store.task(claim, Date.now()))
-      // Delivers under the lease that was checked, even if there is a newer one.
+      // Uses the lease that was checked, even if there is a newer one.
       const intake = taskIntake(store, { ...claim, leaseId: task.leaseId }, task, written)
       return answerDocuments(request, reply, { batch: intake.allOrNothing, lines: intake.oneByOne }, measures)
     },
@@ -186,7 +186,7 @@ export function taskRoutes(app: TypedApp, store: LiveStore, written: () => void,
       schema: {
         ...about(
           'Complete a task',
-          'Ends the task. Repeating the same completion under the same lease gives the same answer.',
+          'Ends the task. Repeating the same completion under the same lease gives the same response.',
         ),
         params: ById,
         querystring: LeaseId,
@@ -208,7 +208,8 @@ export function taskRoutes(app: TypedApp, store: LiveStore, written: () => void,
                     ),
                   ],
                   {
-                    description: 'Why it failed, shown to the application that asked: a text, or a code and a message.',
+                    description:
+                      'Why it failed, as a string, or as a code and a message. Shown to the application that created the live query.',
                   },
                 ),
               ),
@@ -231,14 +232,14 @@ export function taskRoutes(app: TypedApp, store: LiveStore, written: () => void,
     async (request) => {
       const { status, error: sent } = request.body
       const claim = claimOf(request, request.params.task_id, request.query.lease_id)
-      const said = typeof sent === 'string' ? sent : sent?.message
+      const message = typeof sent === 'string' ? sent : sent?.message
       const code = typeof sent === 'object' && sent.code !== undefined ? sent.code : 'collection_failed'
       const end =
         status === 'succeeded'
           ? ({ event: 'succeed', error: null } as const)
           : ({
               event: 'fail',
-              error: { code, message: storableText(said ?? 'The collector could not do it.') },
+              error: { code, message: storableText(message ?? 'The collector failed without giving a reason.') },
             } as const)
       const { items } = requireHeld(await store.complete(claim, end, Date.now()))
       return { task_id: claim.taskId, status, items }

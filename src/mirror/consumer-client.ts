@@ -3,13 +3,12 @@ import { parseRetryAfter, retryDelay } from '../outbound/retry-delay.ts'
 import { withDeadline } from '../outbound/with-deadline.ts'
 import type { ContentAnswer, DocumentAnswer } from './copied-document.ts'
 
-/** The consumer API, used as any consumer in any language would use it. */
 export interface ConsumerClientOptions {
   readonly server: string
   readonly key: string
   readonly aborted: AbortSignal
-  /** Called when the client waits for a server that is away or too busy, and when it answers again. */
-  readonly say: (line: string) => void
+  /** Called with a line of text when the server is unavailable or overloaded, and when it answers again. */
+  readonly report: (line: string) => void
 }
 
 export class RefusedByServer extends Error {
@@ -26,7 +25,7 @@ export class RefusedByServer extends Error {
   }
 
   /** Whether a retry may help. */
-  get isPassing(): boolean {
+  get isTransient(): boolean {
     return this.status === 429 || this.status >= 500
   }
 }
@@ -55,7 +54,7 @@ export type ExportLine =
 
 const pauses = { firstMs: 500, maxMs: 30_000 }
 /**
- * Until the last byte of an answer that is read as a whole: a page may be held for 30 s, and large texts take a while.
+ * The time limit for a whole response. The server may hold a page of the feed for 30 s, and large texts take a while.
  */
 const answersWithinMs = 300_000
 /** Ids per batch-get, and events per page. */
@@ -63,19 +62,20 @@ export const pageMax = 200
 
 const eventTypes = 'document.created,document.version.created,document.metrics.updated,document.updated,document.erased'
 
+/** A client of the public consumer API. */
 export class ConsumerClient {
   readonly #server: string
   readonly #key: string
   readonly #aborted: AbortSignal
-  readonly #say: (line: string) => void
+  readonly #report: (line: string) => void
   /** Failed attempts since the last received data. */
   #failures = 0
 
-  constructor({ server, key, aborted, say }: ConsumerClientOptions) {
+  constructor({ server, key, aborted, report }: ConsumerClientOptions) {
     this.#server = server
     this.#key = key
     this.#aborted = aborted
-    this.#say = say
+    this.#report = report
   }
 
   account(): Promise<Account> {
@@ -93,7 +93,7 @@ export class ConsumerClient {
     return this.#json('/v1/documents/batch-get', { document_ids: ids })
   }
 
-  /** The approximate number of documents for a progress bar; null if the server cannot tell now. Not retried. */
+  /** The approximate number of documents, for a progress bar; null if the request fails. It is not retried. */
   async documentCount(): Promise<number | null> {
     try {
       const response = await this.#send('/v1/values/dataset?limit=100', undefined, AbortSignal.timeout(5000))
@@ -107,8 +107,8 @@ export class ConsumerClient {
   }
 
   /**
-   * Reads an export to its end. If it breaks off, it continues from the last checkpoint, and documents after that are
-   * repeated.
+   * Reads an export to its end. If the connection breaks, the export continues from the last checkpoint, and documents
+   * after the checkpoint are repeated.
    */
   async *export(from: string | null): AsyncGenerator<ExportLine> {
     let cursor = from
@@ -164,18 +164,18 @@ export class ConsumerClient {
     })
   }
 
-  /** Throws errors that a retry cannot fix. */
+  /** Waits before a retry. Throws the error if a retry cannot succeed. */
   async #pauseAfter(error: unknown): Promise<void> {
     this.#aborted.throwIfAborted()
     const refusal = error instanceof RefusedByServer ? error : null
-    if (refusal !== null && !refusal.isPassing) throw refusal
+    if (refusal !== null && !refusal.isTransient) throw refusal
     const pauseMs = retryDelay(++this.#failures, pauses, refusal?.retryAfterMs ?? null)
-    this.#say(`${this.#server}: ${troubleOf(error)}; retrying in ${Math.ceil(pauseMs / 1000)} s`)
+    this.#report(`${this.#server}: ${troubleOf(error)}; retrying in ${Math.ceil(pauseMs / 1000)} s`)
     await sleep(pauseMs, undefined, { signal: this.#aborted })
   }
 
   #answered(): void {
-    if (this.#failures > 0) this.#say(`${this.#server} answers again`)
+    if (this.#failures > 0) this.#report(`${this.#server} answers again`)
     this.#failures = 0
   }
 }
@@ -197,13 +197,13 @@ async function* linesOf(response: Response): AsyncGenerator<string> {
 async function refusalOf(response: Response): Promise<RefusedByServer> {
   const { status, statusText } = response
   const retryAfterMs = parseRetryAfter(response.headers.get('retry-after'))
-  const said = await response.json().catch(() => null)
-  // A proxy may answer with a text of its own.
-  const { code = status, message = statusText } = (said ?? {}) as Readonly<Record<string, unknown>>
+  const body = await response.json().catch(() => null)
+  // A proxy may send an error page instead of JSON.
+  const { code = status, message = statusText } = (body ?? {}) as Readonly<Record<string, unknown>>
   return new RefusedByServer(status, String(code), String(message), retryAfterMs)
 }
 
-/** For a failed connection, only the system's code. */
+/** Describes a failed connection only by the system's error code. */
 function troubleOf(error: unknown): string {
   if (error instanceof RefusedByServer) return `${error.status} ${error.code}: ${error.message}`
   const { cause, message } = error as Error

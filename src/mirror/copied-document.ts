@@ -18,12 +18,12 @@ export function copiedDocument(document: DocumentAnswer, content: ContentAnswer 
   return documentOf((name) => values[name])
 }
 
-/** Normalises values that a copy may keep in types of its own: times and parsed JSON. */
+/** Returns a document with its times and JSON as texts, whatever types the copy stores them in. */
 export function documentOf(value: (name: Column) => unknown): CopiedDocument {
-  return Object.fromEntries(columnNames.map((name) => [name, plain(name, value(name) ?? null)])) as CopiedDocument
+  return Object.fromEntries(columnNames.map((name) => [name, normalised(name, value(name) ?? null)])) as CopiedDocument
 }
 
-function plain(name: Column, value: unknown): string | number | null {
+function normalised(name: Column, value: unknown): string | number | null {
   if (value === null) return null
   if (value instanceof Date) return value.toISOString()
   return columns[name] === 'json' ? canonicalJson(value) : (value as string | number)
@@ -33,7 +33,7 @@ function plain(name: Column, value: unknown): string | number | null {
 export const differingFields = (a: CopiedDocument, b: CopiedDocument): Column[] =>
   columnNames.filter((name) => a[name] !== b[name])
 
-/** Gives the same text for the same content, in any order of fields. */
+/** Returns the same text for the same content, whatever the order of its fields. */
 export const canonicalJson = (value: unknown): string =>
   JSON.stringify(value, (_, one: unknown) =>
     typeof one === 'object' && one !== null && !Array.isArray(one)

@@ -7,23 +7,24 @@ import { answerRows } from '../document/rows.ts'
  * text of its current version. A field that may not be read is null.
  */
 export interface Copy {
-  /** The state that was saved last; null for an empty copy. */
-  place(): Promise<Place | null>
-  /** Saves data and state together, all or nothing. Resolves once they are on disk. */
+  /** The position that was saved last; null for an empty copy. */
+  position(): Promise<CopyPosition | null>
+  /** Saves data and position in one transaction. Resolves once they are on disk. */
   save(step: SavedStep): Promise<void>
-  /** Documents in the order of their ids, after one. */
+  /** Returns the documents that follow an id, in the order of ids. */
   after(id: string, most: number): Promise<readonly CopiedDocument[]>
   read(ids: readonly string[]): Promise<readonly CopiedDocument[]>
-  /** How many changes to save together: more where a step is expensive. */
+  /** How many changes to save together. More if saving is expensive. */
   readonly changesAtOnce: number
   close(): Promise<void>
 }
 
-export interface Place {
+/** How far a mirror has read the export and the feed. Stored with the copy. */
+export interface CopyPosition {
   /** The application of the copy, and a digest of its entitlements when the export began. */
   readonly applicationId: string
   readonly entitlements: string
-  /** For an export in progress: its next cursor, and the last document before it. Null and empty at the start. */
+  /** The next cursor of an export in progress, and the last document before it. Null and empty at the start. */
   readonly exportCursor: string | null
   readonly exportedThrough: string
   /** The next cursor of the feed; null until the export is complete. */
@@ -38,10 +39,13 @@ export interface SavedStep {
    * null means the end.
    */
   readonly covers?: { readonly after: string; readonly through: string | null }
-  readonly place: Place
+  readonly position: CopyPosition
 }
 
-/** In table order. Times are RFC 3339 texts and JSON is text here; a copy may use types of its own. */
+/**
+ * The columns with their types, in the order of the table. Times and JSON are texts here; a copy may store them in its
+ * own types.
+ */
 const kinds = {
   text: 'text',
   status: 'text',
@@ -68,10 +72,10 @@ export const columnNames = Object.keys(columns) as readonly Column[]
 
 export type CopiedDocument = { readonly [Name in Column]: Name extends 'id' ? string : string | number | null }
 
-/** Another mirror has written to the copy since this one read it. */
-export class NotAlone extends Error {
+/** Thrown if another mirror has written to the copy since this one read it. */
+export class ConcurrentMirrorError extends Error {
   constructor() {
     super('another mirror writes to this copy: stop one of them')
-    this.name = 'NotAlone'
+    this.name = 'ConcurrentMirrorError'
   }
 }

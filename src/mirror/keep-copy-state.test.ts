@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { casesOf } from '../../test/support/cases.ts'
-import type { CopiedDocument, Place } from './copy.ts'
+import type { CopiedDocument, CopyPosition } from './copy.ts'
 import { type CopyEvent, type CopyState, pendingOf, stateAfter, stateAt, transitions } from './keep-copy-state.ts'
 
 const eventTypes = [...new Set(Object.values(transitions).flatMap((row) => Object.keys(row)))] as CopyEvent['type'][]
 
-const placeAt = (changesCursor: string | null): Place => ({
+const positionAt = (changesCursor: string | null): CopyPosition => ({
   applicationId: 'app',
   entitlements: 'all',
   exportCursor: null,
@@ -27,13 +27,13 @@ function eventOf(
 ): CopyEvent {
   switch (type) {
     case 'exported':
-      return { type, place: placeAt(`${step}`) }
+      return { type, position: positionAt(`${step}`) }
     case 'read':
       return { type, cursor: `${step}`, documents: new Map(ids.map((id) => [id, { id } as CopiedDocument])) }
     case 'entitled':
       return { type, nowMs: step }
     case 'restarted':
-      return { type, place: placeAt(null), isRefused, nowMs: step }
+      return { type, position: positionAt(null), isRefused, nowMs: step }
     default:
       return { type }
   }
@@ -43,7 +43,7 @@ test('over any sequence of events, the table alone decides, and no step loses a 
   const visited = new Set<string>()
   fc.assert(
     fc.property(fc.boolean(), fc.array(move, { minLength: 10, maxLength: 50, size: 'max' }), (isNew, moves) => {
-      let state: CopyState = stateAt(placeAt(isNew ? null : '0'), 0)
+      let state: CopyState = stateAt(positionAt(isNew ? null : '0'), 0)
       const unsaved = new Set<string>()
       let wasRefused = false
       for (const [step, one] of moves.entries()) {
@@ -66,7 +66,7 @@ test('over any sequence of events, the table alone decides, and no step loses a 
         if (event.type === 'read') wasRefused = false
         assert.equal(state.wasRefused, wasRefused)
         // The feed is read from a cursor; an export starts without one.
-        assert.equal(state.place.changesCursor === null, state.kind === 'exporting')
+        assert.equal(state.position.changesCursor === null, state.kind === 'exporting')
         assert.ok(state.checkedAtMs >= before.checkedAtMs)
       }
     }),

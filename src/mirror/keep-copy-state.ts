@@ -1,4 +1,4 @@
-import type { CopiedDocument, Place } from './copy.ts'
+import type { CopiedDocument, CopyPosition } from './copy.ts'
 
 /**
  * The states of a mirror that keeps a copy up to date. The driver is `keep-copy.ts`.
@@ -14,15 +14,15 @@ import type { CopiedDocument, Place } from './copy.ts'
  *   exporting    Documents come from the export, and are saved at each checkpoint.
  *   following    Pages of the feed are read. `pending` holds documents that are not saved yet.
  *   in_step      The copy was complete when the last page, an empty one, was read.
- *   ended        The copy was to be updated once, and is complete.
+ *   ended        The copy is complete, and the mirror was to update it only once.
  *
  * Rules
- * 1. Each step is saved together with the `Place` that it leads to. A mirror that is killed in any state continues from the
- *    last saved place; nothing else of a state is kept.
+ * 1. Each step is saved together with the `CopyPosition` that it leads to. A mirror that is killed in any state
+ *    continues from the last saved position. Nothing else of a state is stored.
  * 2. The export restarts when the feed no longer knows the cursor, or when the application's entitlements have changed.
  *    Pending documents are dropped then, because the export has them.
- * 3. A cursor that the server refuses restarts the export once. If the server refuses another one before a page of the feed
- *    was read, it would do so forever: the mirror fails.
+ * 3. A cursor that the server refuses restarts the export once. If the server refuses another cursor before a page of
+ *    the feed has been read, the mirror fails. Otherwise it would restart forever.
  */
 export const transitions = {
   exporting: { exported: 'following', restarted: 'exporting' },
@@ -42,10 +42,10 @@ type CopyEventType = CopyEvent['type']
 type Transitions = Readonly<Record<CopyKind, Readonly<Partial<Record<CopyEventType, CopyKind>>>>>
 
 interface Shared {
-  readonly place: Place
+  readonly position: CopyPosition
   /** When the entitlements of the application were last read. */
   readonly checkedAtMs: number
-  /** The export was restarted because the server refused a cursor, and no page of the feed was read since. */
+  /** The export was restarted because the server refused a cursor, and no page of the feed has been read since. */
   readonly wasRefused: boolean
 }
 
@@ -59,28 +59,28 @@ export type CopyState =
   | (Shared & { readonly kind: 'ended' })
 
 export type CopyEvent =
-  /** The export is complete and saved; `place` has the cursor of the feed. */
-  | { readonly type: 'exported'; readonly place: Place }
+  /** The export is complete and saved; `position` has the cursor of the feed. */
+  | { readonly type: 'exported'; readonly position: CopyPosition }
   /** A page of the feed; `cursor` is the next one. */
   | { readonly type: 'read'; readonly cursor: string; readonly documents: Pending }
   | { readonly type: 'saved' }
   /** The entitlements of the application are still those of the export. */
   | { readonly type: 'entitled'; readonly nowMs: number }
   | { readonly type: 'caught_up' }
-  | { readonly type: 'restarted'; readonly place: Place; readonly isRefused: boolean; readonly nowMs: number }
+  | { readonly type: 'restarted'; readonly position: CopyPosition; readonly isRefused: boolean; readonly nowMs: number }
   | { readonly type: 'ended' }
 
 /** The state in which a mirror starts. */
-export function stateAt(place: Place, nowMs: number): CopyState {
-  const shared: Shared = { place, checkedAtMs: nowMs, wasRefused: false }
-  return place.changesCursor === null
+export function stateAt(position: CopyPosition, nowMs: number): CopyState {
+  const shared: Shared = { position, checkedAtMs: nowMs, wasRefused: false }
+  return position.changesCursor === null
     ? { kind: 'exporting', ...shared }
     : { kind: 'following', ...shared, pending: new Map() }
 }
 
 /**
- * The state after an event. Throws for an event that the table does not have, which is a defect; saved data stays
- * whole.
+ * Returns the state after an event. Throws for an event that the table does not have, which is a defect; saved data
+ * stays intact.
  */
 export function stateAfter(state: CopyState, event: CopyEvent): CopyState {
   const allowed: Partial<Record<CopyEventType, CopyKind>> = transitions[state.kind]
@@ -99,17 +99,17 @@ export function stateAfter(state: CopyState, event: CopyEvent): CopyState {
 
 export const pendingOf = (state: CopyState): Pending => (state.kind === 'following' ? state.pending : new Map())
 
-function sharedAfter({ place, checkedAtMs, wasRefused }: CopyState, event: CopyEvent): Shared {
+function sharedAfter({ position, checkedAtMs, wasRefused }: CopyState, event: CopyEvent): Shared {
   switch (event.type) {
     case 'exported':
-      return { place: event.place, checkedAtMs, wasRefused }
+      return { position: event.position, checkedAtMs, wasRefused }
     case 'read':
-      return { place: { ...place, changesCursor: event.cursor }, checkedAtMs, wasRefused: false }
+      return { position: { ...position, changesCursor: event.cursor }, checkedAtMs, wasRefused: false }
     case 'entitled':
-      return { place, checkedAtMs: event.nowMs, wasRefused }
+      return { position, checkedAtMs: event.nowMs, wasRefused }
     case 'restarted':
-      return { place: event.place, checkedAtMs: event.nowMs, wasRefused: event.isRefused || wasRefused }
+      return { position: event.position, checkedAtMs: event.nowMs, wasRefused: event.isRefused || wasRefused }
     default:
-      return { place, checkedAtMs, wasRefused }
+      return { position, checkedAtMs, wasRefused }
   }
 }

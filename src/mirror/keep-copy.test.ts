@@ -5,10 +5,10 @@ import fc from 'fast-check'
 import { casesOf } from '../../test/support/cases.ts'
 import { type ExportLine, pageMax, RefusedByServer } from './consumer-client.ts'
 import { canonicalJson, type DocumentAnswer } from './copied-document.ts'
-import type { CopiedDocument, Copy, Place, SavedStep } from './copy.ts'
+import type { CopiedDocument, Copy, CopyPosition, SavedStep } from './copy.ts'
 import { keepCopy, type Mirror } from './keep-copy.ts'
 
-/** The connection or the machine fails. */
+/** Stands for a failure of the connection or the machine. */
 class Interrupted extends Error {}
 
 const idOf = (n: number): string => `doc_${String(n).padStart(5, '0')}`
@@ -17,20 +17,20 @@ const idOf = (n: number): string => `doc_${String(n).padStart(5, '0')}`
 class World {
   readonly documents = new Map<string, number>()
   readonly feed: string[] = []
-  #made = 0
+  #created = 0
   /** The start of the feed, and the history that its cursors belong to. */
   oldest = 0
   history = 0
   entitledTo: 'all' | 'even' = 'all'
   /** Calls until the mirror is interrupted; null for never. */
   callsLeft: number | null = null
-  /** Changes of the server, one before each of the next calls of the mirror. */
+  /** Changes of the server. One happens before each of the next calls of the mirror. */
   #meanwhile: (() => void)[] = []
   readonly copied = new Map<string, CopiedDocument>()
-  place: Place | null = null
+  position: CopyPosition | null = null
 
   put(count: number): void {
-    for (let i = 0; i < count; i++) this.#write(idOf(++this.#made), 1)
+    for (let i = 0; i < count; i++) this.#write(idOf(++this.#created), 1)
   }
 
   change(which: number): void {
@@ -47,8 +47,8 @@ class World {
     this.feed.push(id)
   }
 
-  meanwhile(happens: () => void): void {
-    this.#meanwhile.push(happens)
+  meanwhile(change: () => void): void {
+    this.#meanwhile.push(change)
   }
 
   get readable(): Map<string, number> {
@@ -69,7 +69,7 @@ class World {
     return { id, content: { version_id: `${this.documents.get(id)}`, body: `version ${this.documents.get(id)}` } }
   }
 
-  #placeOf(cursor: string): number {
+  #positionOf(cursor: string): number {
     const [history, sequence] = cursor.split(' ').map(Number)
     if (history !== this.history) throw new RefusedByServer(400, 'invalid_cursor', 'not issued by this service', null)
     if (sequence! < this.oldest) throw new RefusedByServer(410, 'cursor_expired', 'too old', null)
@@ -83,7 +83,7 @@ class World {
     },
     changes: async (cursor) => {
       this.#called()
-      const from = this.#placeOf(cursor)
+      const from = this.#positionOf(cursor)
       const ids = this.feed.slice(from, from + pageMax)
       const items = ids.map((id) => ({ document_id: id, ingested_at: '2026-01-01T00:00:00Z' }))
       return { items, next_cursor: `${this.history} ${from + ids.length}` }
@@ -101,7 +101,7 @@ class World {
   async *#export(from: string | null): AsyncGenerator<ExportLine> {
     this.#called()
     const [feedCursor, after = ''] = from === null ? [`${this.history} ${this.feed.length}`] : from.split('/')
-    this.#placeOf(feedCursor!)
+    this.#positionOf(feedCursor!)
     yield { type: 'start', changes_cursor: feedCursor! }
     for (let last = after; ; ) {
       const ids = [...this.readable.keys()].filter((id) => id > last).sort()
@@ -120,7 +120,7 @@ class World {
 
   readonly copy: Copy = {
     changesAtOnce: pageMax + 50,
-    place: async () => this.place,
+    position: async () => this.position,
     save: async (step) => {
       this.#called()
       this.#save(step)
@@ -130,20 +130,20 @@ class World {
     close: async () => {},
   }
 
-  #save({ documents, gone, covers, place }: SavedStep): void {
+  #save({ documents, gone, covers, position }: SavedStep): void {
     if (covers !== undefined) {
       const { after, through } = covers
       for (const id of this.copied.keys()) if (id > after && (through === null || id <= through)) this.copied.delete(id)
     }
     for (const one of documents) this.copied.set(one.id, one)
     for (const id of gone) this.copied.delete(id)
-    this.place = place
+    this.position = position
   }
 
   /** Updates the copy, unless interrupted. Returns whether it was completed. */
   async run(): Promise<boolean> {
     try {
-      await keepCopy({ client: this.client, copy: this.copy, tell: () => {} }, true)
+      await keepCopy({ client: this.client, copy: this.copy, report: () => {} }, true)
       return true
     } catch (error) {
       if (!(error instanceof Interrupted)) throw error
@@ -157,7 +157,7 @@ class World {
   checkInStep(): void {
     const copied = [...this.copied.values()].map(({ id, version_id }) => [id, Number(version_id)])
     assert.deepEqual(new Map(copied as [string, number][]), this.readable)
-    assert.equal(this.place?.changesCursor, `${this.history} ${this.feed.length}`)
+    assert.equal(this.position?.changesCursor, `${this.history} ${this.feed.length}`)
   }
 }
 
@@ -168,20 +168,20 @@ const command = (name: string, run: (world: World) => unknown): fc.AsyncCommand<
   toString: () => name,
 })
 
-interface Happening {
+interface ServerChange {
   readonly name: string
-  readonly happen: (world: World) => void
+  readonly apply: (world: World) => void
 }
 
-const happenings: fc.Arbitrary<Happening> = fc.oneof(
-  fc.nat({ max: 9 }).map((n) => ({ name: `put ${n}`, happen: (world: World) => world.put(n) })),
-  fc.nat().map((n) => ({ name: `change ${n}`, happen: (world: World) => world.change(n) })),
-  fc.nat().map((n) => ({ name: `erase ${n}`, happen: (world: World) => world.erase(n) })),
+const serverChanges: fc.Arbitrary<ServerChange> = fc.oneof(
+  fc.nat({ max: 9 }).map((n) => ({ name: `put ${n}`, apply: (world: World) => world.put(n) })),
+  fc.nat().map((n) => ({ name: `change ${n}`, apply: (world: World) => world.change(n) })),
+  fc.nat().map((n) => ({ name: `erase ${n}`, apply: (world: World) => world.erase(n) })),
 )
 
 const commands = fc.commands(
   [
-    happenings.map(({ name, happen }) => command(name, happen)),
+    serverChanges.map(({ name, apply }) => command(name, apply)),
     fc.constant(command('put more than a page', (world) => world.put(pageMax + 30))),
     fc.constantFrom('all' as const, 'even' as const).map((to) =>
       command(`entitle to ${to}`, (world) => {
@@ -189,7 +189,7 @@ const commands = fc.commands(
       }),
     ),
     fc.constant(
-      command('the feed forgets what is old', (world) => {
+      command('the feed expires', (world) => {
         world.oldest = world.feed.length
       }),
     ),
@@ -198,9 +198,9 @@ const commands = fc.commands(
         world.history++
       }),
     ),
-    fc.array(happenings, { maxLength: 6 }).map((during) =>
+    fc.array(serverChanges, { maxLength: 6 }).map((during) =>
       command(`meanwhile ${during.map(({ name }) => name)}`, (world) => {
-        for (const { happen } of during) world.meanwhile(() => happen(world))
+        for (const { apply } of during) world.meanwhile(() => apply(world))
       }),
     ),
     fc.nat({ max: 12 }).map((calls) =>
@@ -219,7 +219,7 @@ test('whatever happens to the server, and wherever the mirror is killed, in the 
     fc.asyncProperty(commands, async (cmds) => {
       const world = new World()
       await fc.asyncModelRun(() => ({ model: {}, real: world }), cmds)
-      // Changes planned for the run happen in the first one; nothing disturbs the second one.
+      // Planned changes happen during the first run, and none during the second.
       await world.run()
       assert.equal(await world.run(), true)
       world.checkInStep()
@@ -232,17 +232,17 @@ test('whatever happens to the server, and wherever the mirror is killed, in the 
   )
 })
 
-test('a copy that was begun when fewer fields were copied is begun anew, once', async () => {
+test('a copy that was started by a version with fewer fields is exported again, once', async () => {
   const world = new World()
   world.put(3)
   await world.run()
-  // The digest as versions made it that copied the same fields for ever.
+  // The digest of earlier versions, which did not include the fields.
   const digest = hash('sha256', canonicalJson([canonicalJson({ datasets: ['all'] })]), 'base64url')
-  world.place = { ...world.place!, entitlements: digest }
+  world.position = { ...world.position!, entitlements: digest }
   for (const expected of [1, 0]) {
-    const told: string[] = []
-    await keepCopy({ client: world.client, copy: world.copy, tell: ({ about }) => told.push(about) }, true)
-    assert.equal(told.filter((about) => about === 'restart').length, expected)
+    const reported: string[] = []
+    await keepCopy({ client: world.client, copy: world.copy, report: ({ about }) => reported.push(about) }, true)
+    assert.equal(reported.filter((about) => about === 'restart').length, expected)
     world.checkInStep()
   }
 })
@@ -252,8 +252,8 @@ test('a server that refuses every cursor is not retried forever', async () => {
   world.put(3)
   const refused = new RefusedByServer(410, 'cursor_expired', 'too old', null)
   const client: Mirror['client'] = { ...world.client, changes: () => Promise.reject(refused) }
-  const told: string[] = []
-  const running = keepCopy({ client, copy: world.copy, tell: ({ about }) => told.push(about) }, true)
+  const reported: string[] = []
+  const running = keepCopy({ client, copy: world.copy, report: ({ about }) => reported.push(about) }, true)
   await assert.rejects(running, refused)
-  assert.equal(told.filter((about) => about === 'restart').length, 1)
+  assert.equal(reported.filter((about) => about === 'restart').length, 1)
 })

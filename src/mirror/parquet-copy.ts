@@ -7,27 +7,27 @@ import { documentOf } from './copied-document.ts'
 import {
   type Column,
   type ColumnKind,
+  ConcurrentMirrorError,
   type CopiedDocument,
   type Copy,
+  type CopyPosition,
   columnNames,
   columns,
-  NotAlone,
-  type Place,
   type SavedStep,
 } from './copy.ts'
 
 /**
  * A folder of Parquet files, each with the documents of a range of ids, and `manifest.json`, which lists them. Files
- * are immutable. A step writes new files for the ranges it touches, then replaces the manifest, and only then removes
- * files that only the old manifest listed. So a crash leaves the copy as it was before or after the step, and the next
- * step removes files that no manifest lists. Each document is in one file only, and a deleted one is in none.
+ * are immutable. A step writes new files for the ranges that it touches, then replaces the manifest, and then removes
+ * files that the new manifest does not list. A crash leaves the copy as it was before or after the step, and the next
+ * step removes the files that are left over. Each document is in one file only, and a deleted one is in none.
  *
  * A step costs a file of up to 2,000 documents for each range that it touches, so many changes are saved together.
  */
 interface Manifest {
   readonly format: 1
   readonly revision: number
-  readonly place: Place | null
+  readonly place: CopyPosition | null
   /** In the order of ids; no file is empty. */
   readonly files: readonly RangeFile[]
 }
@@ -69,13 +69,13 @@ export class ParquetCopy implements Copy {
     return new ParquetCopy(folder, manifest ?? { format: 1, revision: 0, place: null, files: [] })
   }
 
-  async place(): Promise<Place | null> {
+  async position(): Promise<CopyPosition | null> {
     return this.#manifest.place
   }
 
-  async save({ documents, gone, covers, place }: SavedStep): Promise<void> {
+  async save({ documents, gone, covers, position }: SavedStep): Promise<void> {
     const before = this.#manifest
-    if (((await readManifest(this.#folder))?.revision ?? 0) !== before.revision) throw new NotAlone()
+    if (((await readManifest(this.#folder))?.revision ?? 0) !== before.revision) throw new ConcurrentMirrorError()
     const revision = before.revision + 1
     const changes = new Map<string, CopiedDocument | null>([
       ...gone.map((id): [string, null] => [id, null]),
@@ -110,14 +110,14 @@ export class ParquetCopy implements Copy {
       const rows = [...kept.values()].sort((a, b) => (a.id < b.id ? -1 : 1))
       for (const part of parts(rows)) files.push(await this.#write(part, `${revision}-${files.length}.parquet`))
     }
-    const manifest: Manifest = { format: 1, revision, place, files }
+    const manifest: Manifest = { format: 1, revision, place: position, files }
     await writeDurably(this.#folder, manifestName, JSON.stringify(manifest))
     this.#manifest = manifest
-    const named = new Set(files.map(({ name }) => name))
-    const left = (await readdir(this.#folder)).filter(
-      (name) => isOurs(name) && name !== manifestName && !named.has(name),
+    const listed = new Set(files.map(({ name }) => name))
+    const unlisted = (await readdir(this.#folder)).filter(
+      (name) => isOurs(name) && name !== manifestName && !listed.has(name),
     )
-    await Promise.all(left.map((name) => rm(join(this.#folder, name), { force: true })))
+    await Promise.all(unlisted.map((name) => rm(join(this.#folder, name), { force: true })))
   }
 
   async after(id: string, most: number): Promise<readonly CopiedDocument[]> {
@@ -125,7 +125,7 @@ export class ParquetCopy implements Copy {
     for (const file of this.#manifest.files) {
       if (file.last <= id) continue
       found.push(...(await this.#read(file)).filter((one) => one.id > id))
-      // Takes whole files, so that none is read twice.
+      // Returns whole files, possibly more than `most`, so that no file is read twice.
       if (found.length >= most) break
     }
     return found
@@ -172,9 +172,7 @@ function typed(column: Column, value: string | number | null): unknown {
   return columns[column] === 'json' ? JSON.parse(String(value)) : value
 }
 
-/**
- * The rows of one file, or of several half-full ones if there are too many, so that there is room for the next changes.
- */
+/** Splits rows that are too many for one file into half-full files, so that there is room for later changes. */
 function* parts(rows: readonly CopiedDocument[]): Generator<readonly CopiedDocument[]> {
   const isLarge = (count: number, length: number): boolean =>
     count > fileLimits.documents || length > fileLimits.textLength
@@ -205,7 +203,7 @@ async function readManifest(folder: string): Promise<Manifest | null> {
   }
 }
 
-/** Writes a whole file or none: it is renamed once it is on disk, and then the folder is synced. */
+/** Writes a file atomically: it is synced, then renamed, and then the folder is synced. */
 async function writeDurably(folder: string, name: string, content: string | Uint8Array): Promise<void> {
   const path = join(folder, name)
   const file = await open(`${path}.new`, 'w', 0o600)

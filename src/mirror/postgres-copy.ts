@@ -1,11 +1,21 @@
 import { Client } from 'pg'
 import { documentOf } from './copied-document.ts'
-import { type CopiedDocument, type Copy, columnNames, columns, NotAlone, type Place, type SavedStep } from './copy.ts'
+import {
+  ConcurrentMirrorError,
+  type CopiedDocument,
+  type Copy,
+  type CopyPosition,
+  columnNames,
+  columns,
+  type SavedStep,
+} from './copy.ts'
 
 const types = { text: 'text', time: 'timestamptz', json: 'jsonb', number: 'double precision' } as const
 const connectsWithinMs = 10_000
 
-/** Tables `document` and `place` of the schema tidemark_mirror. Everything else in the database is left alone. */
+/**
+ * A copy in the tables `document` and `place` of the schema tidemark_mirror. It touches nothing else in the database.
+ */
 export class PostgresCopy implements Copy {
   readonly changesAtOnce = 200
   readonly #client: Client
@@ -38,21 +48,21 @@ export class PostgresCopy implements Copy {
     return copy
   }
 
-  async place(): Promise<Place | null> {
+  async position(): Promise<CopyPosition | null> {
     const { rows } = await this.#client.query('select place from tidemark_mirror.place')
     return rows[0]?.place ?? null
   }
 
-  async save({ documents, gone, covers, place }: SavedStep): Promise<void> {
+  async save({ documents, gone, covers, position }: SavedStep): Promise<void> {
     const client = this.#client
     await client.query('begin')
     try {
       const { rowCount } = await client.query(
         `insert into tidemark_mirror.place (one, revision, place) values (1, $1 + 1, $2)
          on conflict (one) do update set revision = excluded.revision, place = excluded.place where place.revision = $1`,
-        [this.#revision, JSON.stringify(place)],
+        [this.#revision, JSON.stringify(position)],
       )
-      if (rowCount === 0) throw new NotAlone()
+      if (rowCount === 0) throw new ConcurrentMirrorError()
       if (covers !== undefined) {
         await client.query(
           'delete from tidemark_mirror.document where id > $1 and ($2::text is null or id <= $2::text collate "C")',
@@ -90,7 +100,7 @@ export class PostgresCopy implements Copy {
   }
 }
 
-/** A copy that an older version made gets the columns that it lacks. */
+/** Adds missing columns to a copy that an older version created. */
 const tables = `
   create schema if not exists tidemark_mirror;
   create table if not exists tidemark_mirror.document (

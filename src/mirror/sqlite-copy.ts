@@ -1,6 +1,14 @@
 import { existsSync, statSync } from 'node:fs'
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
-import { type CopiedDocument, type Copy, columnNames, columns, NotAlone, type Place, type SavedStep } from './copy.ts'
+import {
+  ConcurrentMirrorError,
+  type CopiedDocument,
+  type Copy,
+  type CopyPosition,
+  columnNames,
+  columns,
+  type SavedStep,
+} from './copy.ts'
 
 /** The application id in the header of the file: "Tide". A file without it belongs to another program. */
 const applicationId = 0x54696465
@@ -8,7 +16,7 @@ const busyTimeoutMs = 10_000
 
 const types = { text: 'text', time: 'text', json: 'text', number: 'real' } as const
 
-/** Tables `document` and `place` of a SQLite file. Other processes may read it at any time. */
+/** A copy in the tables `document` and `place` of a SQLite file. Other processes may read the file at any time. */
 export class SqliteCopy implements Copy {
   readonly changesAtOnce = 200
   readonly #db: DatabaseSync
@@ -30,21 +38,22 @@ export class SqliteCopy implements Copy {
     this.#revision = Number(this.#db.prepare('select revision from place').get()?.revision ?? 0)
   }
 
-  async place(): Promise<Place | null> {
+  async position(): Promise<CopyPosition | null> {
     const row = this.#db.prepare('select place from place').get()
     return row === undefined ? null : JSON.parse(String(row.place))
   }
 
-  async save({ documents, gone, covers, place }: SavedStep): Promise<void> {
+  async save({ documents, gone, covers, position }: SavedStep): Promise<void> {
     const db = this.#db
     db.exec('begin immediate')
     try {
       const moved = db
         .prepare('update place set place = ?, revision = revision + 1 where revision = ?')
-        .run(JSON.stringify(place), this.#revision)
+        .run(JSON.stringify(position), this.#revision)
       if (moved.changes === 0) {
-        if (this.#revision > 0 || db.prepare('select 1 from place').get() !== undefined) throw new NotAlone()
-        db.prepare('insert into place (one, revision, place) values (1, 1, ?)').run(JSON.stringify(place))
+        if (this.#revision > 0 || db.prepare('select 1 from place').get() !== undefined)
+          throw new ConcurrentMirrorError()
+        db.prepare('insert into place (one, revision, place) values (1, 1, ?)').run(JSON.stringify(position))
       }
       if (covers !== undefined) {
         const upTo = covers.through === null ? '' : 'and id <= ?'
@@ -63,7 +72,7 @@ export class SqliteCopy implements Copy {
       throw error
     }
     this.#revision++
-    // `secure_delete` overwrites deleted rows in the file, and they must not stay in the write-ahead log.
+    // `secure_delete` overwrites deleted rows in the file. The checkpoint also removes them from the write-ahead log.
     if (gone.length > 0) db.exec('pragma wal_checkpoint(truncate)')
   }
 
@@ -84,16 +93,16 @@ export class SqliteCopy implements Copy {
     return rows as unknown as CopiedDocument[]
   }
 
-  /** A copy that an older version made lacks those of later fields. */
+  /** Adds missing columns to a copy that an older version created. */
   #addColumns(): void {
-    const there = new Set(
+    const existing = new Set(
       this.#db
         .prepare("select name from pragma_table_info('document')")
         .all()
         .map(({ name }) => name),
     )
     for (const name of columnNames) {
-      if (!there.has(name)) this.#db.exec(`alter table document add column ${name} ${types[columns[name]]}`)
+      if (!existing.has(name)) this.#db.exec(`alter table document add column ${name} ${types[columns[name]]}`)
     }
   }
 

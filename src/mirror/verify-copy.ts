@@ -4,7 +4,7 @@ import type { CopiedDocument, Copy } from './copy.ts'
 
 export interface Difference {
   readonly id: string
-  /** `missing`: the copy lacks it. `superfluous`: the server does not have it, or not for this application. */
+  /** `missing`: not in the copy. `superfluous`: not on the server, or not readable by this application. */
   readonly what: 'missing' | 'superfluous' | 'other'
   readonly fields: readonly string[]
 }
@@ -15,26 +15,26 @@ export interface VerifyParts {
   /** Updates the copy. */
   readonly follow: () => Promise<void>
   readonly differs: (difference: Difference) => void
-  readonly tell: (documents: number) => void
+  readonly report: (documents: number) => void
 }
 
-/** A document that keeps changing may differ in every check. */
-const looks = 3
+/** The maximum number of checks of a differing document. A document that keeps changing may differ in all of them. */
+const checksMax = 3
 const portion = 1000
 
 /**
  * Compares an up-to-date copy, field by field, with a new export. The server keeps changing meanwhile, so documents
- * that differ are checked again, first on the server, then in the updated copy. Only documents that still differ are
+ * that differ are read again, first from the server, then from the updated copy. Only documents that still differ are
  * reported.
  *
- * Returns the number of equal documents.
+ * Returns the numbers of equal and of different documents.
  */
 export async function verifyCopy(parts: VerifyParts): Promise<{ readonly equal: number; readonly different: number }> {
-  const { client, copy, tell } = parts
+  const { client, copy, report } = parts
   const counts = { equal: 0, different: 0 }
   let suspects: string[] = []
   const settle = async (): Promise<void> => {
-    const { equal, different } = await lookAgain(parts, suspects)
+    const { equal, different } = await recheck(parts, suspects)
     counts.equal += equal
     counts.different += different
     suspects = []
@@ -49,7 +49,7 @@ export async function verifyCopy(parts: VerifyParts): Promise<{ readonly equal: 
   for await (const line of client.export(null)) {
     if (line.type !== 'document') continue
     const theirs = copiedDocument(line.document, line.content)
-    // It was already received before the answer broke off.
+    // It was already received before the connection broke.
     if (theirs.id <= last) continue
     last = theirs.id
     while (!ours.done && ours.value.id < theirs.id) {
@@ -62,7 +62,7 @@ export async function verifyCopy(parts: VerifyParts): Promise<{ readonly equal: 
       else counts.equal++
       ours = await copied.next()
     }
-    if (counts.equal % portion === 0) tell(counts.equal)
+    if (counts.equal % portion === 0) report(counts.equal)
   }
   for (; !ours.done; ours = await copied.next()) await suspect(ours.value.id)
   await settle()
@@ -78,10 +78,10 @@ async function* inOrder(copy: Copy): AsyncGenerator<CopiedDocument, void> {
   }
 }
 
-async function lookAgain({ client, copy, follow, differs }: VerifyParts, ids: readonly string[]) {
+async function recheck({ client, copy, follow, differs }: VerifyParts, ids: readonly string[]) {
   let differing = new Map<string, Difference | null>(ids.map((id) => [id, null]))
   let equal = 0
-  for (let look = 0; look < looks && differing.size > 0; look++) {
+  for (let check = 0; check < checksMax && differing.size > 0; check++) {
     const { documents } = await client.documents([...differing.keys()])
     await follow()
     const theirs = byId(documents.map((one) => copiedDocument(one, one.content)))

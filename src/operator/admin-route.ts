@@ -11,24 +11,23 @@ import { tagOf } from './record-tag.ts'
 export const route = (role: Role, operation: Operation, ...errors: ErrorCode[]) =>
   ({ operation, invalid: 'invalid_request', errors, role }) as const
 
-/** The part of a request that is used here. */
-interface OfAdmin {
+interface AdminRequest {
   readonly principal: Principal | null
 }
 
-export function adminOf({ principal }: OfAdmin): Admin {
+export function adminOf({ principal }: AdminRequest): Admin {
   if (principal?.kind === 'admin') return principal
   throw new TidemarkError('unauthorized', 'an admin token is needed')
 }
 
-/** The actor of a change in the audit log: the token's id, which no name can imitate, and its name. */
-export function actorOf(request: OfAdmin): string {
+/** The actor of a change in the audit log: the token's ID, which cannot be forged by a name, and its name. */
+export function actorOf(request: AdminRequest): string {
   const { keyId, name } = adminOf(request)
   return keyId === null ? 'admin-api' : `${keyId} ${JSON.stringify(name)}`
 }
 
-/** For requests that need a higher role than their route. */
-export function needRole(request: OfAdmin, needed: Role): void {
+/** Throws if the token lacks the role. For requests that need a higher role than their route. */
+export function needRole(request: AdminRequest, needed: Role): void {
   const refusal = roleRefusal(adminOf(request).role, needed)
   if (refusal !== null) throw refusal
 }
@@ -39,14 +38,14 @@ export const about = (summary: string, description?: string) => ({
   ...(description === undefined ? {} : { description }),
 })
 
-/** For responses that an `Idempotency-Key` cannot repeat. */
+/** Describes a response with a secret, which an `Idempotency-Key` cannot repeat. */
 export const secretOnce =
   'The secret is only shown in this response: repeating the request with the same `Idempotency-Key` creates nothing and returns 409 `conflict` with the ID of what was created.'
 
 export const list = <T extends TSchema>(component: string, plural: string, item: T) =>
   named(component, Type.Object({ [plural]: Type.Array(item) }))
 
-/** Sets the tag of a record's state on the response (`If-Match`). */
+/** Sets the `ETag` of a record on the response, for `If-Match`. */
 export const tagged = <Reply extends { header(name: string, value: string): unknown }>(
   reply: Reply,
   record: object,
@@ -55,7 +54,7 @@ export const tagged = <Reply extends { header(name: string, value: string): unkn
   return reply
 }
 
-/** `application_id` is the id of an application. */
+/** Path parameters with one ID. The field `application_id` is described as the ID of an application. */
 export const byId = (name: string) => Type.Object({ [name]: idOf(name.replace('_id', '')) })
 
 /** Parses the expiry of a key; null means never. */

@@ -3,7 +3,10 @@ import { formatTime } from '../platform/time.ts'
 import type { AuditLine } from './operator-store.ts'
 import type { AuditAnswer } from './schemas.ts'
 
-/** Entries are stored with the names and times of the code. This gives them those of the API, however old they are. */
+/**
+ * Stored entries have the internal field names and times. This function converts entries of every version to those of
+ * the API.
+ */
 export const auditAnswer = (line: AuditLine): Static<typeof AuditAnswer> => ({
   audit_id: line.auditId,
   at: formatTime(line.at),
@@ -21,9 +24,9 @@ const detailOf = (detail: Readonly<Record<string, unknown>>): Record<string, unk
   Object.fromEntries(Object.entries(detail).map(([name, value]) => [snakeCase(name), inApiForm(name, value)]))
 
 function inApiForm(name: string, value: unknown): unknown {
-  // The operator's own JSON stays unchanged.
+  // The operator wrote this JSON, so its field names are kept.
   if (name === 'labelSchema') return value
-  // The selection of an erasure is the name of a field, too.
+  // `by` names the field by which an erasure selects documents.
   if (name === 'by' && typeof value === 'string') return snakeCase(value)
   if (name.endsWith('At') && typeof value === 'number') return formatTime(value)
   if (Array.isArray(value)) return value.map((one) => inApiForm('', one))

@@ -41,7 +41,7 @@ export const manifestFile = 'manifest.json'
 export const backupName = (madeAt: number): string =>
   `tidemark-backup-${formatTime(madeAt).slice(0, 19).replaceAll(':', '-')}Z`
 
-/** The time of the backup with that name; null if it is not a name of a backup. */
+/** Returns the time in the name of a backup; null for any other name. */
 export function backupTimeOf(name: string): number | null {
   const found = /^tidemark-backup-(\d{4}-\d\d-\d\dT)(\d\d)-(\d\d)-(\d\d)Z$/.exec(name)
   return found === null ? null : parseTime(`${found[1]}${found[2]}:${found[3]}:${found[4]}Z`)
@@ -107,10 +107,10 @@ export async function readManifest(folder: string): Promise<BackupManifest> {
   return manifest
 }
 
-/** Only known names become paths. */
+/** A manifest may be malicious, so only known file names become paths. */
 const isOurs = (path: string): boolean => path === storeFile || path === adminTokenFile || artifactIdOf(path) !== null
 
-/** The artifact of this file; null for other files. */
+/** Returns the artifact that a file contains; null for other files. */
 export function artifactIdOf(path: string): string | null {
   const artifactId = path.slice(artifactFolder.length + 1, -artifactEnding.length)
   return isId('art', artifactId) && path === artifactPath(artifactId) ? artifactId : null

@@ -7,8 +7,8 @@ import { readRegularText } from '../platform/regular-file.ts'
 import { formatOptionalTime, parseKnownTime } from '../platform/time.ts'
 
 /**
- * The results of the backups of a data folder, wherever they are stored. Every backup writes them there, because the
- * server that reports them in its metrics is another process and does not know where the backups are.
+ * The outcome of the last backups of a data folder. Every backup writes it to the data folder, because the server that
+ * reports it in its metrics is another process and does not know where the backups are.
  */
 export interface BackupNote {
   /** The time of the last successful backup. */
@@ -17,7 +17,7 @@ export interface BackupNote {
   readonly failedAt: number | null
 }
 
-/** Null if no backup was ever tried. */
+/** Returns null if no backup was ever attempted. */
 export async function readBackupNote(dataDir: string): Promise<BackupNote | null> {
   try {
     const { made_at, failed_at } = JSON.parse(await readRegularText(join(dataDir, backupNoteFile)))
@@ -30,13 +30,13 @@ export async function readBackupNote(dataDir: string): Promise<BackupNote | null
 
 const timeOf = (text: string | null): number | null => (text === null ? null : parseKnownTime(text))
 
-/** The newer note: that of the data folder, or the one that the store has recorded. */
+/** Returns the newer of the notes in the data folder and in the store. */
 export function newerNote(note: BackupNote | null, recorded: BackupNote): BackupNote {
   const at = ({ madeAt, failedAt }: BackupNote): number => failedAt ?? madeAt ?? 0
   return note !== null && at(note) >= at(recorded) ? note : recorded
 }
 
-/** Replaces the note as a whole. */
+/** Replaces the note atomically. */
 export async function writeBackupNote(dataDir: string, { madeAt, failedAt }: BackupNote): Promise<void> {
   const path = join(dataDir, backupNoteFile)
   const beside = `${path}.${randomUUID()}`

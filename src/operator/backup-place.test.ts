@@ -24,7 +24,7 @@ function placeWith(...times: number[]): BackupPlace & { readonly kept: string[];
   }
 }
 
-test('a name says when the backup was made', () => {
+test('the name of a backup contains its time', () => {
   assert.equal(backupName(at), 'tidemark-backup-2026-11-16T12-00-00Z')
   assert.equal(backupTimeOf(backupName(at + 999)), at)
   for (const name of ['tidemark-backup-2026-13-16T12-00-00Z', `${backupName(at)}.partial`, '', '../etc']) {
@@ -32,7 +32,7 @@ test('a name says when the backup was made', () => {
   }
 })
 
-test('the newest are kept, and ones that were started days ago are removed', async () => {
+test('the newest are kept, and incomplete ones that were started days ago are removed', async () => {
   const place = placeWith(at - 3 * day, at - 2 * day, at - day, at)
   assert.deepEqual(await pruneBackups(place, 2, at), [backupName(at - 3 * day), backupName(at - 2 * day)])
   assert.deepEqual(place.kept, [backupName(at - day), backupName(at)])
@@ -41,7 +41,7 @@ test('the newest are kept, and ones that were started days ago are removed', asy
   assert.deepEqual(await pruneBackups(placeWith(), 1, at), [])
 })
 
-test('the next is due the interval after the newest, also after a restart; at once if there is none', async () => {
+test('the next backup is due one interval after the newest, or at once if there is none', async () => {
   assert.equal(await nextBackupAt(placeWith(), day, at), at)
   assert.equal(await nextBackupAt(placeWith(at - 5 * day, at - 1000), day, at), at - 1000 + day)
   assert.equal(await nextBackupAt(placeWith(at - 3 * day), day, at), at - 2 * day)

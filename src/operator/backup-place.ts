@@ -3,7 +3,7 @@ import type { MadeBackup } from './make-backup.ts'
 
 /** The port: storage of backups, each under the name that `makeBackup` gave it. A listed backup is complete. */
 export interface BackupPlace {
-  /** The name for people. */
+  /** The name to show to people. */
   readonly name: string
   /** The names of all backups, oldest first. */
   names(): Promise<readonly string[]>
@@ -21,18 +21,18 @@ export interface BackupPlace {
 }
 
 /** A backup that is incomplete for this long was abandoned. */
-const givenUpMs = 2 * 86_400_000
+const abandonedAfterMs = 2 * 86_400_000
 
-/** Removes all but the newest. Returns the names of the removed ones. */
+/** Removes all but the `kept` newest backups. Returns the names of the removed ones. */
 export async function pruneBackups(place: BackupPlace, kept: number, nowMs: number): Promise<readonly string[]> {
   const names = await place.names()
-  const over = names.slice(0, Math.max(0, names.length - kept))
-  for (const name of over) await place.remove(name)
-  await place.removeUnfinished(nowMs - givenUpMs)
-  return over
+  const excess = names.slice(0, Math.max(0, names.length - kept))
+  for (const name of excess) await place.remove(name)
+  await place.removeUnfinished(nowMs - abandonedAfterMs)
+  return excess
 }
 
-/** The time of the next backup: now if there is none, or if the newest is dated in the future. */
+/** Returns when the next backup is due: now if there is no backup, or if the newest is dated in the future. */
 export async function nextBackupAt(place: Pick<BackupPlace, 'names'>, everyMs: number, nowMs: number): Promise<number> {
   const newest = (await place.names()).at(-1)
   const madeAt = newest === undefined ? null : backupTimeOf(newest)

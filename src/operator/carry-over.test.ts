@@ -48,7 +48,7 @@ function restored(keys: readonly Key[], changes: readonly Change[]): Key[] {
 
 const ids = (keys: readonly Key[]) => keys.map(({ keyId }) => keyId)
 
-suite('what a restore carries over', () => {
+suite('carrying over access in a restore', () => {
   const time = fc.option(fc.integer({ min: 900, max: 1100 }))
   const keys = fc.uniqueArray(
     fc
@@ -57,7 +57,7 @@ suite('what a restore carries over', () => {
     { selector: ({ keyId }) => keyId },
   )
 
-  test('a key that the instance knew is never valid for longer than there, nor than in the backup', () => {
+  test('a restored key is never valid for longer than in the backup, nor than in the replaced instance', () => {
     fc.assert(
       fc.property(keys, keys, (instance, backup) => {
         const { changes, carried } = carryOver({ ...none, keys: instance }, { ...none, keys: backup }, now)
@@ -70,7 +70,7 @@ suite('what a restore carries over', () => {
           }
         }
         // Every key that is valid in one of the two is listed, unless its validity is unchanged.
-        const named = [carried.keptRevoked, carried.keptEnding, carried.revivedKeys, carried.lostKeys].map(ids)
+        const named = [carried.keptRevoked, carried.keptEarlierExpiry, carried.revivedKeys, carried.lostKeys].map(ids)
         assert.equal(new Set(named.flat()).size, named.flat().length, 'each once')
         for (const one of backup.filter((stored) => isValid(stored, now))) {
           const before = instance.find(({ keyId }) => keyId === one.keyId)
@@ -81,7 +81,7 @@ suite('what a restore carries over', () => {
     )
   })
 
-  test('the same twice is nothing to say', () => {
+  test('two equal states need no changes and no report', () => {
     const same: Access = {
       applications: [application('app')],
       collectors: [collector('col', ['d'])],
@@ -93,7 +93,7 @@ suite('what a restore carries over', () => {
     for (const list of Object.values(carried)) assert.ok(list === 0 || (Array.isArray(list) && list.length === 0))
   })
 
-  test('applications and collectors: those that come back, and those with other rights', () => {
+  test('applications and collectors that come back, or have other rights, are reported', () => {
     const entry = (entitlement_id: string, datasets: string[]) => ({ entitlement_id, datasets })
     const { changes, carried } = carryOver(
       {

@@ -12,11 +12,11 @@ export interface Access {
 
 /** The access that a restore brings back, and the access that it removes. */
 export interface CarriedOver {
-  /** Valid in the backup only. The instance had revoked or expired them, so they stay so. */
+  /** Valid in the backup only. They stay revoked or expired, as in the instance. */
   readonly keptRevoked: readonly Key[]
   /** Valid longer in the backup than in the instance. They keep the expiry of the instance. */
-  readonly keptEnding: readonly Key[]
-  /** Valid again or newly valid: the instance did not know them. */
+  readonly keptEarlierExpiry: readonly Key[]
+  /** Valid in the backup and unknown to the instance. */
   readonly revivedKeys: readonly Key[]
   readonly revivedApplications: readonly Application[]
   readonly revivedCollectors: readonly Collector[]
@@ -28,8 +28,8 @@ export interface CarriedOver {
 }
 
 /**
- * A restore must not undo the end of a key. This is the only place that decides what is carried over from the replaced
- * instance to the restored one: the ends of keys. Everything else is that of the backup, and is only reported.
+ * A restore must not undo the revocation or expiry of a key. This function decides what is carried over from the
+ * replaced instance to the restored one: only revocations and earlier expiries. All other differences are reported.
  */
 export function carryOver(
   instance: Access,
@@ -39,7 +39,7 @@ export function carryOver(
   const known = new Map(instance.keys.map((key) => [key.keyId, key]))
   const changes: Change[] = []
   const keptRevoked: Key[] = []
-  const keptEnding: Key[] = []
+  const keptEarlierExpiry: Key[] = []
   const revivedKeys: Key[] = []
   for (const key of backup.keys) {
     const before = known.get(key.keyId)
@@ -56,7 +56,7 @@ export function carryOver(
     }
     if (!isValid(key, nowMs)) continue
     if (before.revokedAt !== null || !isValid(earlier, nowMs)) keptRevoked.push(key)
-    else if (earlier.expiresAt !== key.expiresAt) keptEnding.push(earlier)
+    else if (earlier.expiresAt !== key.expiresAt) keptEarlierExpiry.push(earlier)
   }
   const inBackup = new Set(backup.keys.map(({ keyId }) => keyId))
   const signing = new Set(instance.signingKeyIds)
@@ -66,7 +66,7 @@ export function carryOver(
     changes,
     carried: {
       keptRevoked,
-      keptEnding,
+      keptEarlierExpiry,
       revivedKeys,
       revivedApplications: backup.applications.filter(({ applicationId }) => !applications.has(applicationId)),
       revivedCollectors: backup.collectors.filter(({ collectorId }) => !collectors.has(collectorId)),

@@ -1,12 +1,12 @@
 /**
  * Moves an instance from one store to another.
  *
- * A pass goes through every table in key order, in blocks. A block with the same row count and checksum on both sides is
- * skipped; any other block is copied. Nothing is remembered between passes: one that was interrupted is run again, and
- * skips what was already copied.
+ * A pass goes through every table in key order, in blocks. A block with the same row count and checksum on both sides
+ * is skipped; any other block is copied. Nothing is remembered between passes: an interrupted pass is run again, and
+ * skips the blocks that were already copied.
  *
- *   bulk     the source is in use and changes meanwhile: copies one snapshot
- *   final    nobody else uses the source: checks every block that it wrote, and completes the copy
+ *   bulk     copies a snapshot of a source that is in use
+ *   final    requires that nobody else uses the source; checks every block that it writes, and completes the copy
  *   compare  writes nothing
  *
  * Until a final pass has found every block equal, the target is marked as an unfinished copy.
@@ -39,14 +39,14 @@ export interface CopySource {
 export interface CopyTarget {
   /** All tables to copy, each after those that it refers to. */
   readonly tables: readonly CopiedTable[]
-  /** The rows that the target should have in a range of keys, and no others. */
+  /** Makes a block: exactly the rows that the target should have in a range of keys. */
   block(table: CopiedTable, rows: readonly CopiedRow[], range: KeyRange): TargetBlock
   /** Continues generated numbers after those of the source, and removes the mark. */
   complete(lastNumber: (table: string) => number): Promise<void>
 }
 
 export interface TargetBlock {
-  /** Compares with the rows of the target in that range. */
+  /** Compares the block with the rows of the target in that range. */
   compare(): Promise<{ readonly rows: number; readonly same: boolean }>
   put(): Promise<void>
 }
@@ -60,7 +60,7 @@ export interface CopyProgress {
 export interface CopyResult {
   readonly rows: Readonly<Record<string, number>>
   /** Rows of the blocks that were copied. */
-  readonly brought: number
+  readonly copiedRows: number
   /** Remaining differences, as texts. Always empty in a bulk pass. */
   readonly differences: readonly string[]
 }
@@ -81,13 +81,13 @@ export async function copyInstance(
   const total = Object.values(rows).reduce((sum, count) => sum + count, 0)
   const differences: string[] = []
   let done = 0
-  let brought = 0
+  let copiedRows = 0
 
-  const bringIntoLine = async (table: CopiedTable, expected: number, range: KeyRange, block: TargetBlock) => {
+  const syncBlock = async (table: CopiedTable, expected: number, range: KeyRange, block: TargetBlock) => {
     let found = await block.compare()
     if (!found.same && kind !== 'compare') {
       await block.put()
-      brought += expected
+      copiedRows += expected
       if (kind === 'final') found = await block.compare()
     }
     if (!found.same && kind !== 'bulk') differences.push(inWords(table, expected, found.rows, range))
@@ -99,10 +99,10 @@ export async function copyInstance(
     let working = Promise.resolve()
     try {
       for (const { rows: expected, range } of blocksOf(source, table)) {
-        // Prepared while the target still works on the previous block.
+        // The block is prepared while the target still works on the previous one.
         const block = target.block(table, expected, range)
         await working
-        working = bringIntoLine(table, expected.length, range, block)
+        working = syncBlock(table, expected.length, range, block)
         working.catch(() => {})
       }
     } finally {
@@ -110,7 +110,7 @@ export async function copyInstance(
     }
   }
   if (kind === 'final' && differences.length === 0) await target.complete((table) => source.lastNumber(table))
-  return { rows, brought, differences }
+  return { rows, copiedRows, differences }
 }
 
 /** The blocks cover the whole table: the last one has no upper bound. */
@@ -143,8 +143,8 @@ function sizeOf(row: CopiedRow): number {
 
 function inWords(table: CopiedTable, expected: number, found: number, { after, through }: KeyRange): string {
   const key = (row: CopiedRow | null) => (row === null ? null : row.join(' '))
-  const place = [after && `after ${key(after)}`, through && `through ${key(through)}`].filter((part) => part !== null)
-  const where = place.length === 0 ? '' : ` (${table.key.join(' ')} ${place.join(', ')})`
+  const bounds = [after && `after ${key(after)}`, through && `through ${key(through)}`].filter((part) => part !== null)
+  const where = bounds.length === 0 ? '' : ` (${table.key.join(' ')} ${bounds.join(', ')})`
   const what = expected === found ? `${expected} rows are not all the same` : `${found} rows instead of ${expected}`
   return `${table.name}: ${what}${where}`
 }

@@ -113,7 +113,7 @@ export function keyRoutes(app: TypedApp, operator: Operator): void {
       const replaces = request.params.key_id!
       const key = await request.makeOnce(
         (claim) => operator.rotateKey(actorOf(request), replaces, grace, claim),
-        shownOnce('key', 'rotate that key in its turn, with a new Idempotency-Key'),
+        shownOnce('key', 'rotate that key instead, with a new Idempotency-Key'),
       )
       return reply
         .status(201)

@@ -104,7 +104,7 @@ const TombstonesAnswer = named(
   }),
 )
 
-/** Leaves out the selection of the erasure, which is to be forgotten. */
+/** Leaves out the selection, because it can name a person. */
 const erasureAnswer = (erasure: Erasure): Static<typeof ErasureAnswer> => ({
   erasure_id: erasure.erasureId,
   status: erasure.status,

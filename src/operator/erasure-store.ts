@@ -2,18 +2,18 @@ import type { KeptClaim } from '../access/claim.ts'
 import type { AuditMark } from './operator-store.ts'
 
 /**
- * The port: permanent removal of documents. A job goes through these states. Each step works in portions that any process
- * can repeat after a crash:
+ * The port: permanent removal of documents. A job goes through these states. Each step works in portions that any
+ * process can repeat after a crash:
  *
  *   hide      removes the documents themselves, with an event each: from here on no reader finds them
- *   tell      writes another event for documents that came into a dataset while it was hidden, as they are readable now
+ *   announce  writes another event for documents that came into a dataset while it was hidden, as they are readable now
  *   remove    removes their versions, facts, snapshots, chunks, vectors and items of live queries
  *   forget    reduces past events in the feed to document id and time
  *   purge     waits until every copy of the search index is rid of them (`IndexSource.reportPurged`)
- *   complete  the bytes are gone, as far as the store can tell
+ *   complete  records that the data is gone, as far as the store can tell
  *
- * Afterwards the store still has the id of an erased document, and a keyed hash of its identity (a tombstone), by which it
- * is refused when it is sent again.
+ * Afterwards the store still has the id of an erased document, and a keyed hash of its identity (a tombstone), by which
+ * it is refused when it is sent again.
  */
 export interface ErasureStore {
   /** The number of documents that a selection has now. */
@@ -24,11 +24,11 @@ export interface ErasureStore {
   hide(erasureId: string, most: number, nowMs: number): Promise<boolean>
   /**
    * Writes a `document.created` for up to `most` documents that came into the dataset while it was hidden, because
-   * readers of the first event could not find the document, and an export at that time lacks it. Returns `later` while
-   * some readers may still not see them.
+   * readers of the first event could not find the document, and an export at that time does not have it. Returns
+   * `later` while some readers may still not see them.
    */
-  tellArrivals(erasureId: string, most: number, nowMs: number): Promise<'more' | 'later' | 'done'>
-  /** Removes the rest of up to `most` hidden documents. Returns whether there are more. */
+  announceArrivals(erasureId: string, most: number, nowMs: number): Promise<'more' | 'later' | 'done'>
+  /** Removes the remaining data of up to `most` hidden documents. Returns whether there are more. */
   remove(erasureId: string, most: number): Promise<boolean>
   /**
    * Scans up to `most` events after a position, and reduces those of the job's documents to their ids. Returns the
@@ -51,15 +51,18 @@ export interface ErasureStore {
   /** How many documents of a job are refused. */
   tombstones(erasureId: string): Promise<number>
   /**
-   * Lets up to `most` documents of a completed removal be sent again, in id order after one. Returns the last id; null
-   * if there are no more. The first portion is written to the audit log, with the total.
+   * Lets up to `most` documents of a completed erasure be sent again, in the order of ids after `after`. Returns the
+   * last id; null if there are no more. The first portion is written to the audit log, with the total.
    */
   liftAll(erasureId: string, after: string | null, most: number, mark: AuditMark): Promise<string | null>
-  /** The given jobs that the store knows and that have hidden all of their documents. */
+  /** Returns those of the given jobs that have hidden all of their documents. Unknown jobs are left out. */
   hiddenAmong(erasureIds: readonly string[]): Promise<readonly string[]>
-  /** A job with everything that is needed to repeat it, and up to `most` of its documents after one, in id order. */
+  /**
+   * A job with everything that is needed to repeat it, and up to `most` of its documents, in the order of ids after
+   * `after`.
+   */
   removal(erasureId: string, after: string | null, most: number): Promise<Removal>
-  /** Hides documents again that a restored store brought back, and refuses the others. */
+  /** Hides documents again that a restored store brought back. The others are refused when they are sent again. */
   eraseAgain(removal: Removal, nowMs: number): Promise<void>
   /**
    * Takes over a job after all of its documents were hidden again; the other steps follow as for any job. Written to

@@ -4,7 +4,7 @@ import { firstIdAt, newId } from '../platform/ids.ts'
 import { quoted } from '../platform/quoted.ts'
 import type { AuthorPart, Erasure, ErasureRequest, ErasureStore, Identity, Selection } from './erasure-store.ts'
 
-/** The most documents selected by id, which one transaction hides. */
+/** The maximum number of documents selected by id. One transaction hides all of them. */
 export const documentIdsMax = 1000
 
 function refuseTooMany(selection: Selection): void {
@@ -24,8 +24,8 @@ type DatasetErasure = Omit<ErasureRequest, 'erasureId' | 'mustExist'>
 export interface ErasuresParts {
   readonly store: ErasureStore
   /**
-   * Called when documents are hidden, so that the rest of the work can begin. Resolves when this process's index knows
-   * it.
+   * Called when documents are hidden, so that the rest of the work can begin. Resolves when this process's index no
+   * longer finds them.
    */
   readonly hidden: () => Promise<void>
 }
@@ -47,7 +47,7 @@ export class Erasures {
     return this.hide(erasureId, request.selection)
   }
 
-  /** The rest of `begin`, also for an erasure that began earlier. */
+  /** Hides the remaining documents of an erasure that has begun. */
   async hide(erasureId: string, selection: Selection): Promise<Erasure> {
     const { store, hidden } = this.#parts
     // A dataset is hidden as a whole, however many documents it has.

@@ -5,7 +5,7 @@ import { type Finding, ok, warning } from './examine.ts'
 /** A daily backup should not be older than this. The alert has the same limit. */
 const oldAfterMs = 2 * dayMs
 
-const advice = 'tidemark backup FOLDER, or another tool that calls tidemark backup record; best daily'
+const advice = 'make backups daily: tidemark backup FOLDER, or another tool that calls tidemark backup record'
 
 /** Checks the age of the last backup. `recorded` is from the store; null if it cannot be read. Changes nothing. */
 export async function examineBackups(

@@ -1,18 +1,17 @@
 import { dayMs, formatTime } from '../platform/time.ts'
 import { type Finding, failure, warning } from './examine.ts'
 import { readHistoryMark } from './history-mark.ts'
-import type { HistoryStore, WentBack } from './history-store.ts'
+import type { HistoryLoss, HistoryStore } from './history-store.ts'
 
-/** As long as cursors of the lost time may still be used. */
+/** How long operators see a loss, because clients may still use cursors from the lost time. */
 const lossShownMs = 30 * dayMs
 
-export type LossNow = WentBack | null
+export type LastLoss = HistoryLoss | null
 
-export const lossInWords = ({ noticedAt, why }: WentBack): string =>
-  `at ${formatTime(noticedAt)} the store was found to be of an earlier time than before: ${why}`
+export const lossInWords = ({ noticedAt, why }: HistoryLoss): string =>
+  `at ${formatTime(noticedAt)} the store was found to have gone back in time: ${why}`
 
-/** Whether operators should still see the loss. */
-export const isShown = (loss: LossNow, nowMs: number): loss is WentBack =>
+export const isShown = (loss: LastLoss, nowMs: number): loss is HistoryLoss =>
   loss !== null && nowMs - loss.noticedAt <= lossShownMs
 
 /** Checks whether the store has lost writes. Changes nothing. */
@@ -22,11 +21,11 @@ export async function examineHistory(
   nowMs: number,
 ): Promise<readonly Finding[]> {
   const mark = await readHistoryMark(dataDir)
-  const lacking = mark === null ? null : await store.lacks(mark)
-  if (lacking !== null) {
+  const missing = mark === null ? null : await store.lacks(mark)
+  if (missing !== null) {
     return [
       failure(
-        `the store is of an earlier time than when it was last served: ${lacking}`,
+        `the store has gone back in time since it was last served: ${missing}`,
         'if a newer copy of the store exists, put it back before anything is written; otherwise start the server, which continues from here',
       ),
     ]

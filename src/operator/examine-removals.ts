@@ -12,13 +12,13 @@ import {
 import { emptyAfterLoss, wasEmptyAfter } from './removals.ts'
 
 /**
- * A person waits for the result. Entries of erasures that the store lacks are read first, because a start would read
- * those.
+ * The time limit for reading entries, because a person waits for the result. Erasures that are missing from the store
+ * are read first.
  */
 const readsForMs = 20_000
 const comparedAtOnce = 500
 const shown = 5
-/** A running worker has written an erasure by then. */
+/** A running worker writes an erasure within this time. */
 const writtenWithinMs = 60_000
 
 /** Finds problems of the record that keep a server from starting. Writes nothing. */
@@ -33,7 +33,7 @@ export async function examineRemovals(
     const recorded = erasuresAmong(names)
     const wasEmpty = wasEmptyAfter(new Set(names), loss) !== null
     const findings = [
-      ...(await damages(record, recorded, erasures)),
+      ...(await damagedEntries(record, recorded, erasures)),
       ...(await unwritten(record, recorded, erasures, nowMs)),
       ...(await vanished(record, recorded, erasures)),
       ...(wasEmpty ? [warning(`${emptyAfterLoss} (${record.place})`, emptyAdvice)] : []),
@@ -54,26 +54,26 @@ export async function examineRemovals(
 const emptyAdvice =
   'check that TIDEMARK_ARTIFACTS_URL is the same as for the servers, and restore the record from a copy; without a copy repeat those erasures, and check tidemark key list'
 
-/** An erasure only completes after it is in the record. */
+/** Finds completed erasures that are missing from the record. An erasure only completes after it is in the record. */
 async function vanished(
   record: RemovalRecord,
   recorded: readonly RecordedErasure[],
   erasures: Pick<ErasureStore, 'erasures'>,
 ): Promise<readonly Finding[]> {
-  const there = new Set(recorded.map(({ erasureId }) => erasureId))
+  const inRecord = new Set(recorded.map(({ erasureId }) => erasureId))
   const newest = await erasures.erasures({ before: null, limit: comparedAtOnce })
-  const lacking = newest.filter(({ erasureId, status }) => status === 'completed' && !there.has(erasureId))
-  if (lacking.length === 0) return []
-  const ids = lacking.slice(0, shown).map(({ erasureId }) => erasureId)
+  const missing = newest.filter(({ erasureId, status }) => status === 'completed' && !inRecord.has(erasureId))
+  if (missing.length === 0) return []
+  const ids = missing.slice(0, shown).map(({ erasureId }) => erasureId)
   return [
     warning(
-      `the record of erasures and ended keys in ${record.place} lacks ${lacking.length === 1 ? 'an erasure' : `${lacking.length} erasures`} that the store has completed: ${ids.join(', ')}${lacking.length > shown ? ' and others' : ''}`,
+      `the record of erasures and ended keys in ${record.place} lacks ${missing.length === 1 ? 'an erasure' : `${missing.length} erasures`} that the store has completed: ${ids.join(', ')}${missing.length > shown ? ' and others' : ''}`,
       'check that TIDEMARK_ARTIFACTS_URL is the same as for the servers; a process with the role worker rewrites them from the store when it starts',
     ),
   ]
 }
 
-async function damages(
+async function damagedEntries(
   record: RemovalRecord,
   recorded: readonly RecordedErasure[],
   erasures: Pick<ErasureStore, 'hiddenAmong'>,
@@ -97,8 +97,9 @@ async function damages(
     if (fault === null) continue
     const about = `${fault.message} (${record.place})`
     if (!isKnown(erasure)) {
-      findings.push(failure(about, 'as the finding says; until then no newly started process becomes ready'))
-    } else if (fault.isForeign) findings.push(warning(about, 'as the finding says; the store has this erasure'))
+      findings.push(failure(about, 'do what the finding says; until then no newly started process becomes ready'))
+    } else if (fault.isPermissionDenied)
+      findings.push(warning(about, 'do what the finding says; the store has this erasure'))
     else {
       findings.push(
         warning(
@@ -112,15 +113,17 @@ async function damages(
   return [
     ...findings.slice(0, shown),
     ...(more > 0 ? [failure(`${more} more erasures in the record have such an entry`, 'fix the others first')] : []),
-    ...(unread > 0 ? [ok(`the entries of ${unread} erasures in the record were not read, for lack of time`)] : []),
+    ...(unread > 0
+      ? [ok(`the entries of ${unread} erasures in the record were not checked within ${readsForMs / 1000} seconds`)]
+      : []),
   ]
 }
 
 async function faultOf(
   record: RemovalRecord,
-  { erasureId, names, lacking }: RecordedErasure,
+  { erasureId, names, missing }: RecordedErasure,
 ): Promise<DamagedEntry | null> {
-  if (lacking !== null) return damagedEntry(lacking, erasureId)
+  if (missing !== null) return damagedEntry(missing, erasureId)
   for (const name of names) {
     try {
       const entry = await record.read(name)
@@ -140,7 +143,7 @@ async function unwritten(
   erasures: Pick<ErasureStore, 'unfinished'>,
   nowMs: number,
 ): Promise<readonly Finding[]> {
-  const whole = new Set(recorded.filter(({ lacking }) => lacking === null).map(({ erasureId }) => erasureId))
+  const whole = new Set(recorded.filter(({ missing }) => missing === null).map(({ erasureId }) => erasureId))
   const waiting = (await erasures.unfinished()).filter(({ erasureId, isHidden }) => isHidden && !whole.has(erasureId))
   const ids = waiting.slice(0, shown).map(({ erasureId }) => erasureId)
   const more = waiting.length > shown ? ` and ${waiting.length - shown} more` : ''
@@ -157,8 +160,8 @@ async function unwritten(
   if (!waiting.some(({ createdAt }) => nowMs - createdAt > writtenWithinMs)) return []
   return [
     warning(
-      `erasures are not in the record yet, and not completed before they are: ${ids.join(', ')}${more}`,
-      'check that a process with the role worker runs; the check removals of its /readyz says why it cannot write them',
+      `erasures are not in the record yet, and complete only once they are: ${ids.join(', ')}${more}`,
+      'check that a process with the role worker runs; the check "removals" in its /readyz says why it cannot write them',
     ),
   ]
 }

@@ -32,7 +32,7 @@ export function examineRuntime(): Finding {
       )
 }
 
-/** Checks of the data folder, by the part that each is about. They change nothing. */
+/** The checks of the data folder, each with its subject. They change nothing. */
 export const examineFolder = (dataDir: string): readonly (readonly [string, () => Promise<readonly Finding[]>])[] => [
   ['the data folder', async () => [await examineUse(dataDir)]],
   ['the disk of the data folder', () => ifFolder(dataDir, examineDisk)],
@@ -59,23 +59,23 @@ async function examineUse(dataDir: string): Promise<Finding> {
       )
 }
 
-/** A missing folder has no findings here, because the first step reports it. */
+/** A missing folder has no findings here, because `examineUse` reports it. */
 const ifFolder = async (
   path: string,
   examine: (path: string) => Promise<readonly Finding[]>,
 ): Promise<readonly Finding[]> => ((await statOrNull(path))?.isDirectory() ? examine(path) : [])
 
-/** Ignores files that do not exist, or no longer. */
-const insteadOfMissing =
+/** Returns `value` if the error says that a file is missing. Rethrows any other error. */
+const ifMissing =
   <T>(value: T) =>
   (error: NodeJS.ErrnoException): T => {
     if (error.code === 'ENOENT') return value
     throw error
   }
 
-const statOrNull = (path: string) => stat(path).catch(insteadOfMissing(null))
+const statOrNull = (path: string) => stat(path).catch(ifMissing(null))
 
-/** Anyone who can read these files bypasses all entitlements. */
+/** Anyone who can read these files can bypass all entitlements. */
 async function examinePermissions(dataDir: string): Promise<readonly Finding[]> {
   const artifacts = (await namesIn(join(dataDir, artifactFolder))).map((name) => join(artifactFolder, name))
   const open: string[] = []
@@ -94,7 +94,7 @@ async function examinePermissions(dataDir: string): Promise<readonly Finding[]> 
   ]
 }
 
-const namesIn = (folder: string): Promise<string[]> => readdir(folder).catch(insteadOfMissing<string[]>([]))
+const namesIn = (folder: string): Promise<string[]> => readdir(folder).catch(ifMissing<string[]>([]))
 
 async function examineDisk(dataDir: string): Promise<readonly Finding[]> {
   const { state, free, isReserveSpent } = await diskSpace(dataDir)
@@ -110,7 +110,7 @@ async function examineDisk(dataDir: string): Promise<readonly Finding[]> {
   return [room, warning(reserveSpent, 'free up space: the next successful write fills it up again')]
 }
 
-/** Reports on a store of another version; null if it has exactly this version, or this version cannot open it. */
+/** Reports on a store with another schema version; null if it has this version, or this version cannot open it. */
 export function examineSchema(found: number, breaking: number, newest: number): Finding | null {
   if (found === 0) return warning('no store yet', 'tidemark serve or tidemark migrate creates it')
   if (found === newest || breaking > newest) return null
@@ -149,7 +149,7 @@ export async function examineAccess(store: Omit<OperatorStore, 'commit'>): Promi
       {
         of: 'its policy',
         fault: policyFault(application.policy),
-        advice: 'PATCH its policy; null removes what it names',
+        advice: 'PATCH its policy; null removes a field',
       },
       ...application.entitlements.map(({ entitlement_id, ...entry }) => ({
         of: entitlement_id,

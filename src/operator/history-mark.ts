@@ -8,8 +8,8 @@ import { readRegularText } from '../platform/regular-file.ts'
 import type { HistoryMark } from './history-store.ts'
 
 /**
- * The newest entries of the store at the last look, kept beside the store. A store that was put back does not have
- * them. The mark only serves to notice that; one that is missing, old or cut off does no harm.
+ * The newest entries of the store when the mark was last written. The mark is kept beside the store: a store that was
+ * rolled back lacks these entries. A missing, old or truncated mark does no harm.
  */
 export async function readHistoryMark(dataDir: string): Promise<HistoryMark | null> {
   try {
@@ -22,7 +22,10 @@ export async function readHistoryMark(dataDir: string): Promise<HistoryMark | nu
   }
 }
 
-/** There is nothing, or something other than a file. Writing the mark then replaces it or fails. */
+/**
+ * The error codes for a missing file, or for something other than a regular file. Writing the mark then replaces it or
+ * fails.
+ */
 const noMark: readonly string[] = ['ENOENT', 'EISDIR', 'ELOOP', 'NOT_REGULAR', 'ENXIO']
 
 function isMark(read: unknown): read is HistoryMark {

@@ -1,29 +1,32 @@
 /**
- * The port: the history that the store is in. A store that is put back to an earlier time, or that lost its last
+ * The port: the history that the store is in. A store that is rolled back to an earlier state, or that lost its last
  * writes, would assign positions a second time. A process that notices this begins another history, with positions
  * above all of the lost one.
  */
 export interface HistoryStore {
-  /** The newest entries of the store now, for a later comparison. */
+  /** The newest entries of the store, for a later comparison. */
   mark(): Promise<HistoryMark>
   /**
    * Why a mark belongs to a time that the store has lost; null if the store still has it, or has already noticed the
    * loss.
    */
   lacks(mark: HistoryMark): Promise<string | null>
-  /** Begins another history if the store lacks entries that the mark or a search index has. Otherwise returns null. */
-  goOn(lost: LostTime, nowMs: number): Promise<WentBack | null>
+  /**
+   * Starts a new history if the store does not have entries that the mark or a search index has. Otherwise returns
+   * null.
+   */
+  startNewHistory(lost: LostTime, nowMs: number): Promise<HistoryLoss | null>
   /** The last loss that was noticed. */
-  lastLoss(): Promise<WentBack | null>
+  lastLoss(): Promise<HistoryLoss | null>
 }
 
-/** Stored apart from the store, and may be older. */
+/** The newest entries of the store. The mark is kept apart from the store, and may be older. */
 export interface HistoryMark {
   /** The oldest entry of the audit log, which is unique to the instance; null if there is none. */
   readonly instance: string | null
   /** Null before the first loss. */
   readonly historyId: string | null
-  /** Its number, and a hash of its id. */
+  /** The number of the event, and a hash of its id. */
   readonly lastEvent: { readonly sequence: number; readonly mark: string } | null
   /** The newest entry of the audit log. */
   readonly lastAudit: string | null
@@ -31,7 +34,7 @@ export interface HistoryMark {
 
 export type LostTime = HistoryMark | { readonly indexedThrough: number }
 
-export interface WentBack {
+export interface HistoryLoss {
   readonly historyId: string
   readonly noticedAt: number
   /** The reason as a sentence. */

@@ -120,7 +120,7 @@ const wrong: [string, unknown, RegExp][] = [
 ]
 
 for (const [name, content, message] of wrong) {
-  test(`refused, with what is wrong: ${name}`, async () => {
+  test(`is refused with the reason: ${name}`, async () => {
     await assert.rejects(
       async () => plan(content),
       (error: unknown) => error instanceof InstanceFileError && message.test(error.message),
@@ -128,10 +128,10 @@ for (const [name, content, message] of wrong) {
   })
 }
 
-test('the same file again changes nothing, whatever has become known or made since', async () => {
+test('applying the same file again changes nothing, whatever was learnt or created since', async () => {
   const same = {
     datasets: [{ dataset_id: 'news', name: 'News' }],
-    // Unknown to the author of the file, but known here since.
+    // The instance knows the dimensions, although the file does not.
     embedding_profiles: [{ id: 'acme', provider: 'http', model: 'm', dimensions: null, status: 'active' }],
     applications: [{ name: 'Desk', keys: [{ name: 'laptop', expires_at: '2020-01-01T00:00:00Z' }] }],
     collectors: [{ name: 'rss' }],
@@ -161,7 +161,7 @@ test('the documented example has every field, is accepted, and changes nothing t
   }
 })
 
-test('an application that is made without a key is named', async () => {
+test('an application that is created without a key is reported', async () => {
   const { keyless } = await plan({
     applications: [{ name: 'New' }, { name: 'Keyed', keys: [{ name: 'k' }] }, { name: 'Desk' }],
   })
@@ -197,7 +197,7 @@ test('an expired admin token is created again if the file gives it a later expir
   assert.deepEqual((await plan(guest())).lines, [])
 })
 
-test('changes are made all or none', async () => {
+test('either all changes are made or none', async () => {
   const { changes } = await plan({ datasets: [half] })
   const impossible = { kind: 'key.revoke', keyId: 'key_unknown' } as const
   await assert.rejects(operator.commit('test', [...changes, impossible]), /no key/)

@@ -19,7 +19,7 @@ import {
   ProfileInput,
   TokenInput,
 } from './schemas.ts'
-import { asRead, isSameTokenName } from './token-name.ts'
+import { comparableTokenName, isSameTokenName } from './token-name.ts'
 
 /**
  * A whole instance in one file, for `tidemark apply`. Datasets, classifications and profiles are identified by their
@@ -63,12 +63,12 @@ export function checkInstanceFile(content: unknown): InstanceFile {
     throw new InstanceFileError(message.replace(/^the body/, 'the file'))
   }
   const checked = file as InstanceFile
-  refuseTwins(checked)
+  refuseDuplicates(checked)
   return checked
 }
 
-/** Duplicate names could not be told apart the next time, so the same file would have another meaning. */
-function refuseTwins(file: InstanceFile): void {
+/** Duplicate names could not be matched to existing objects when the file is applied again. */
+function refuseDuplicates(file: InstanceFile): void {
   const applications = file.applications ?? []
   const named: readonly (readonly [string, readonly string[]])[] = [
     ['dataset', (file.datasets ?? []).map((one) => one.dataset_id)],
@@ -77,13 +77,13 @@ function refuseTwins(file: InstanceFile): void {
     ['application', applications.filter((one) => one.application_id === undefined).map((one) => one.name)],
     ['application', applications.flatMap((one) => one.application_id ?? [])],
     ['collector', (file.collectors ?? []).map((one) => one.name)],
-    ['admin token', (file.admin_tokens ?? []).map((one) => asRead(one.name))],
+    ['admin token', (file.admin_tokens ?? []).map((one) => comparableTokenName(one.name))],
     ...applications.map((one) => [`key of ${one.name}`, (one.keys ?? []).map((key) => key.name)] as const),
   ]
   for (const [what, names] of named) {
     const seen = new Set<string>()
-    const twin = names.find((name) => seen.size === seen.add(name).size)
-    if (twin !== undefined) throw new InstanceFileError(`${what} "${twin}" is in the file twice`)
+    const duplicate = names.find((name) => seen.size === seen.add(name).size)
+    if (duplicate !== undefined) throw new InstanceFileError(`${what} "${duplicate}" is in the file twice`)
   }
 }
 
@@ -128,14 +128,14 @@ export async function planInstance(file: InstanceFile, store: Present): Promise<
     changes.push(change)
   }
   /**
-   * Adds one line for a record that is put as a whole: created, or its changed fields. Adds nothing if it already
-   * matches.
+   * Adds a change that replaces a whole record, and a line that names the changed fields or says that the record is
+   * new. Adds nothing if the record already matches.
    */
-  const put = (what: string, there: object | undefined, desired: Record<string, unknown>, change: Change): void => {
+  const put = (what: string, existing: object | undefined, desired: Record<string, unknown>, change: Change): void => {
     const differs = Object.keys(desired).filter(
-      (field) => !isDeepStrictEqual((there as Record<string, unknown> | undefined)?.[field], desired[field]),
+      (field) => !isDeepStrictEqual((existing as Record<string, unknown> | undefined)?.[field], desired[field]),
     )
-    if (there === undefined) add(`+ ${what}`, change)
+    if (existing === undefined) add(`+ ${what}`, change)
     else if (differs.length > 0) add(`~ ${what}: ${differs.join(', ')}`, change)
   }
 
@@ -160,9 +160,9 @@ export async function planInstance(file: InstanceFile, store: Present): Promise<
   }
 
   const profiles = new Map((await store.embeddingProfiles()).map((one) => [one.profileId, one]))
-  for (const { id: profileId, ...said } of file.embedding_profiles ?? []) {
+  for (const { id: profileId, ...given } of file.embedding_profiles ?? []) {
     // Null means unknown, and does not erase a value that became known since.
-    const desired = { ...said, dimensions: said.dimensions ?? profiles.get(profileId)?.dimensions ?? null }
+    const desired = { ...given, dimensions: given.dimensions ?? profiles.get(profileId)?.dimensions ?? null }
     put(`embedding profile ${profileId}`, profiles.get(profileId), desired, {
       kind: 'profile.put',
       profileId,
@@ -183,22 +183,22 @@ export async function planInstance(file: InstanceFile, store: Present): Promise<
     if (matching.length > 1) {
       throw new InstanceFileError(`several applications are named "${desired.name}": add application_id`)
     }
-    const there = matching[0]
-    const applicationId = there?.applicationId ?? newId('app')
+    const existing = matching[0]
+    const applicationId = existing?.applicationId ?? newId('app')
     const { name, policy, entitlements } = desired
-    if (there === undefined) {
+    if (existing === undefined) {
       add(`+ application ${name}`, { kind: 'application.create', applicationId, name, policy: policy ?? {} })
       if ((desired.keys ?? []).length === 0) keyless.push(name)
     } else {
-      const parts = { ...(name === there.name ? {} : { name }), ...(policy === undefined ? {} : { policy }) }
-      put(`application ${name}`, there, parts, { kind: 'application.update', applicationId, ...parts })
+      const parts = { ...(name === existing.name ? {} : { name }), ...(policy === undefined ? {} : { policy }) }
+      put(`application ${name}`, existing, parts, { kind: 'application.update', applicationId, ...parts })
     }
-    const entries = there?.entitlements.map(({ entitlement_id: _, ...entry }) => entry) ?? []
+    const entries = existing?.entitlements.map(({ entitlement_id: _, ...entry }) => entry) ?? []
     if (entitlements !== undefined && !isDeepStrictEqual(entries, entitlements)) {
       const line = `${entries.length === 0 ? '+' : '~'} entitlements of ${name}: ${entitlements.length}`
       add(line, { kind: 'entitlements.put', applicationId, entitlements })
     }
-    const keys = there === undefined ? [] : await store.keys({ ownerId: applicationId })
+    const keys = existing === undefined ? [] : await store.keys({ ownerId: applicationId })
     for (const key of desired.keys ?? []) {
       if (keys.some((one) => one.name === key.name && one.revokedAt === null)) continue
       const expiresAt = parseOptionalTime(key.expires_at)
@@ -223,18 +223,18 @@ export async function planInstance(file: InstanceFile, store: Present): Promise<
 
   const tokens = file.admin_tokens === undefined ? [] : (await store.keys({})).filter(isToken)
   for (const { name, role, expires_at } of file.admin_tokens ?? []) {
-    const ofName = tokens.filter((one) => one.revokedAt === null && isSameTokenName(one.name ?? '', name))
-    const there = ofName.find((one) => !isPast(one.expiresAt))
-    if (there !== undefined) {
-      if (roleOf(there) === role) continue
+    const sameName = tokens.filter((one) => one.revokedAt === null && isSameTokenName(one.name ?? '', name))
+    const existing = sameName.find((one) => !isPast(one.expiresAt))
+    if (existing !== undefined) {
+      if (roleOf(existing) === role) continue
       throw new InstanceFileError(
-        `admin token "${name}" has the role ${roleOf(there)}, which cannot change: revoke it first (tidemark admin revoke ${there.keyId})`,
+        `admin token "${name}" has the role ${roleOf(existing)}, which cannot change: revoke it first (tidemark admin revoke ${existing.keyId})`,
       )
     }
     const expiresAt = parseOptionalTime(expires_at)
     if (isPast(expiresAt)) {
-      // The same file again, after the token has expired.
-      if (ofName.length > 0) continue
+      // The same file is applied again after the token has expired.
+      if (sameName.length > 0) continue
       throw new InstanceFileError(`admin token "${name}" does not exist yet, but expires in the past`)
     }
     const made = newToken({ name, role, expiresAt })

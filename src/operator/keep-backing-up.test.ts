@@ -5,43 +5,43 @@ import { keepBackingUp } from './keep-backing-up.ts'
 
 const minute = 60_000
 const hour = 60 * minute
-const begins = Date.UTC(2026, 10, 16, 12)
+const startAt = Date.UTC(2026, 10, 16, 12)
 
-/** Runs with a fake clock, and records the events with their times in minutes. */
+/** Runs the schedule with a fake clock, and records its events with their times in minutes. */
 async function run(
   parts: { everyMs: number; forMs: number; made?: number[]; fails?: (nowMs: number) => boolean },
   happened: string[] = [],
 ): Promise<readonly string[]> {
-  let now = begins
+  let now = startAt
   const made = [...(parts.made ?? [])]
-  const at = () => `${(now - begins) / minute}`
+  const at = () => `${(now - startAt) / minute}`
   await keepBackingUp({
     place: { names: async () => made.map(backupName) },
     everyMs: parts.everyMs,
-    once: async () => {
-      if (parts.fails?.(now)) throw new Error('the place is away')
+    backUp: async () => {
+      if (parts.fails?.(now)) throw new Error('the storage is unavailable')
       made.push(now)
       happened.push(`${at()} made`)
       now += 2 * minute
     },
     now: () => now,
-    rest: async (ms) => {
+    sleep: async (ms) => {
       now += ms
     },
-    isEnding: () => now >= begins + parts.forMs,
-    awaits: (dueAt) => happened.push(`${at()} awaits ${(dueAt - begins) / minute}`),
+    isEnding: () => now >= startAt + parts.forMs,
+    scheduled: (dueAt) => happened.push(`${at()} awaits ${(dueAt - startAt) / minute}`),
     failed: (_, againInMs) => happened.push(`${at()} failed, again in ${againInMs / minute}`),
   })
   return happened
 }
 
-test('one is made at once and then so often, counted from when each was begun', async () => {
+test('a backup is made at once, and then at the interval, counted from the start of each backup', async () => {
   const happened = await run({ everyMs: 30 * minute, forMs: 65 * minute })
   assert.deepEqual(happened, ['0 made', '2 awaits 30', '30 made', '32 awaits 60', '60 made', '62 awaits 90'])
 })
 
 test('an earlier backup delays the next one, which is announced once', async () => {
-  const made = [begins - hour]
+  const made = [startAt - hour]
   assert.deepEqual(await run({ everyMs: 48 * hour, forMs: 72 * hour, made }), [
     '0 awaits 2820',
     '2820 made',
@@ -50,7 +50,7 @@ test('an earlier backup delays the next one, which is announced once', async () 
 })
 
 test('a failed backup is retried within 5 minutes, and sooner if one is due sooner', async () => {
-  const fails = (now: number) => now < begins + 9 * minute
+  const fails = (now: number) => now < startAt + 9 * minute
   assert.deepEqual(await run({ everyMs: 24 * hour, forMs: hour, fails }), [
     '0 failed, again in 5',
     '5 failed, again in 5',

@@ -46,7 +46,7 @@ export interface BackupParts {
 export interface MadeBackup {
   readonly folder: string
   readonly manifest: BackupManifest
-  /** Artifacts whose file was missing or incomplete, because their run expired meanwhile or the disk is damaged. */
+  /** Artifacts whose file was missing or damaged, for example because their run expired meanwhile. */
   readonly leftOut: readonly string[]
 }
 
@@ -119,13 +119,13 @@ async function copyToken(dataDir: string, partial: string): Promise<boolean> {
   }
 }
 
-/** Size and checksum as read back. */
+/** Reads the file back for its size and checksum. */
 async function fileOf(folder: string, path: string): Promise<BackupFile> {
   const { size } = await stat(join(folder, path))
   return { path, bytes: size, sha256: await sha256Of(join(folder, path)) }
 }
 
-/** A name is an entry of its folder, and is on disk only once the folder is synced. */
+/** Syncs a folder. A new or renamed file is safe only once its folder is synced. */
 export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder)
   try {

@@ -71,10 +71,7 @@ export type Change =
       isDefault?: boolean
     } & Condition)
   | {
-      /**
-       * Additional vectors are made for these profiles besides the default one, for texts in these languages; for no
-       * others.
-       */
+      /** Sets the profiles that get vectors besides the default one, each for texts in its languages. */
       kind: 'profiles.make'
       profiles: readonly { readonly profileId: string; readonly languages: readonly string[] | null }[]
     }
@@ -100,7 +97,7 @@ export type Change =
   | { kind: 'key.revoke'; keyId: string; revokedAt?: number }
   /** The old key stays valid until `oldExpiresAt`, or its own earlier expiry. */
   | { kind: 'key.rotate'; keyId: string; oldExpiresAt: number; replacement: NewKey }
-  /** Expires at that time, or at its own earlier expiry. */
+  /** The key expires at that time, or at its own earlier expiry. */
   | { kind: 'key.expire'; keyId: string; expiresAt: number }
   /** Only for the audit log: the token is not in the store. */
   | { kind: 'admin_token.replace' }

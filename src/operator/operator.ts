@@ -23,7 +23,7 @@ import type {
   OperatorStore,
 } from './operator-store.ts'
 
-/** An attempt fails only because another patch succeeded, so this many concurrent patches all succeed. */
+/** An attempt fails only if another patch succeeded meanwhile, so up to this many concurrent patches all succeed. */
 const patchAttemptsMax = 50
 
 /** How long an old key stays valid after rotation by default. */
@@ -103,8 +103,8 @@ export class Operator {
   }
 
   /**
-   * Applies a JSON merge patch to the current policy: fields in it change, null removes, others stay. If two
-   * patches are concurrent, the second is applied again to the result of the first, so that none is lost.
+   * Changes the name, and applies a JSON merge patch to the current policy. If two patches are concurrent, the second
+   * is applied to the result of the first, so that neither is lost.
    */
   async patchApplication(
     actor: string,

@@ -5,49 +5,53 @@ import type { Removal } from './erasure-store.ts'
 import type { Key } from './operator-store.ts'
 
 /**
- * The port: the removals of an instance, stored apart from its store. A store that is restored to an earlier time does not
- * know later erasures and revocations; this record does. Entries are immutable, and the name of an entry says what it is
- * about, so that the names alone show whether the store knows all of it:
+ * The port: the removals of an instance, stored apart from its store. A store that is restored to an earlier time does
+ * not have later erasures and revocations; this record does. Entries are immutable. Their names alone show whether the
+ * store has all of them:
  *
  *   ers_….1.json, ers_….2.last.json     the documents of an erasure, in parts; complete when the last part exists
- *   key_….REVOKED.EXPIRES.json          the end of a key, in milliseconds; `never` if it has no time
- *   his_….empty.json                    a mark: the record was empty after the store went back in time, so it may have been lost
+ *   key_….REVOKED.EXPIRES.json          when a key was revoked and expires, in milliseconds, or `never`
+ *   his_….empty.json                    the record was empty after the store went back in time;
+ *                                       the record itself may have been lost
  */
 export interface RemovalRecord {
-  /** The location, for people. */
+  /** The location, to show to people. */
   readonly place: string
   names(): Promise<readonly string[]>
   /** Null if there is no such entry. Throws `DamagedEntry` if it exists but cannot be read. */
   read(name: string): Promise<string | null>
   /** Stores an entry as a whole. Resolves when it is on disk. The same entry may be written again. */
   write(name: string, entry: string): Promise<void>
-  /** Checks, without writing, why entries cannot be written; null if no reason was found. */
+  /** Returns why writing would fail, without writing; null if it should work. */
   unwritable(): Promise<{ readonly about: string; readonly advice: string } | null>
 }
 
 /** One entry is unusable: the others can be used, and an operator has to decide. The message contains no path. */
 export class DamagedEntry extends UnavailableError {
   override name = 'DamagedEntry'
-  /** This process may not read it, so it may be intact. */
-  readonly isForeign: boolean
+  /** Permission denied: the entry itself may be intact. */
+  readonly isPermissionDenied: boolean
 
-  constructor(message: string, { isForeign = false, ...options }: ErrorOptions & { isForeign?: boolean } = {}) {
+  constructor(
+    message: string,
+    { isPermissionDenied = false, ...options }: ErrorOptions & { isPermissionDenied?: boolean } = {},
+  ) {
     super(message, options)
-    this.isForeign = isForeign
+    this.isPermissionDenied = isPermissionDenied
   }
 }
 
 /** `about` is the problem, as a sentence. */
 export const damagedEntry = (about: string, entryOrErasure: string, cause?: unknown): DamagedEntry =>
   new DamagedEntry(
-    `${about}: restore the file, or delete ${entryOrErasure.split('.', 1)[0]}.*: then this erasure is not repeated, and its documents stay where the store has them`,
+    `${about}: restore the file, or delete ${entryOrErasure.split('.', 1)[0]}.*: then this erasure is not repeated, and documents that the store still has stay`,
     { cause },
   )
 
-export const foreignEntry = (about: string, cause: unknown): DamagedEntry =>
+export const permissionDeniedEntry = (about: string, cause: unknown): DamagedEntry =>
   new DamagedEntry(`${about}: let the user of this process read it (chown), and keep it: it may be intact`, {
     cause,
-    isForeign: true,
+    isPermissionDenied: true,
   })
 
 /** The folder of all records, below the artifacts; each instance has its own folder in it. */
@@ -62,22 +66,24 @@ const entryName = /^[a-z0-9_]+(\.[a-z0-9]+)*\.json$/
 /** Only a valid entry name becomes a path; other files are not entries. */
 export const isEntryName = (name: string): boolean => entryName.test(name) && name.length < 200
 
-export const partName = (erasureId: string, part: number, isLast: boolean): string =>
+export const erasurePartName = (erasureId: string, part: number, isLast: boolean): string =>
   `${erasureId}.${part}${isLast ? '.last' : ''}.json`
 
 type Ends = Pick<Key, 'keyId' | 'revokedAt' | 'expiresAt'>
 
-export const keyName = ({ keyId, revokedAt, expiresAt }: Ends): string =>
+export const keyEntryName = ({ keyId, revokedAt, expiresAt }: Ends): string =>
   `${keyId}.${revokedAt ?? 'never'}.${expiresAt ?? 'never'}.json`
 
-export const hasEnd = ({ revokedAt, expiresAt }: Ends): boolean => revokedAt !== null || expiresAt !== null
+export const isRevokedOrExpiring = ({ revokedAt, expiresAt }: Ends): boolean => revokedAt !== null || expiresAt !== null
 
-/** By the history that began with the loss. Versions that do not know this kind of entry leave it alone. */
-export const emptyName = (historyId: string): string => `${historyId}.empty.json`
+/**
+ * The ID is that of the history begun when the store went back. Versions that do not know this kind of entry ignore it.
+ */
+export const emptyRecordEntry = (historyId: string): string => `${historyId}.empty.json`
 
 type Named = { readonly erasureId: string; readonly part: number; readonly isLast: boolean } | { readonly end: Ends }
 
-/** The subject of an entry; null if this version does not know its kind. */
+/** The subject of an entry; null if it is neither an erasure nor a key. */
 export function parseName(name: string): Named | null {
   const [id, one, other, json] = name.split('.') as [string, ...(string | undefined)[]]
   if (isId('ers', id) && /^[1-9]\d{0,8}$/.test(one ?? '')) {
@@ -96,7 +102,7 @@ export interface RecordedErasure {
   /** In the order of the parts. */
   readonly names: readonly string[]
   /** The missing part as a sentence; null if the erasure is complete. */
-  readonly lacking: string | null
+  readonly missing: string | null
 }
 
 /** In the order of their ids. */
@@ -114,12 +120,12 @@ export function erasuresAmong(names: Iterable<string>): readonly RecordedErasure
     const inOrder = parts.get(erasureId)!.sort((a, b) => a.part - b.part)
     const there = new Set(inOrder.map(({ part }) => part))
     const gap = inOrder.findIndex((_, i) => !there.has(i + 1))
-    const missing =
+    const part =
       gap >= 0 && gap < there.size ? `part ${gap + 1}` : inOrder.some(({ isLast }) => isLast) ? null : 'the last part'
     return {
       erasureId,
       names: inOrder.map(({ name }) => name),
-      lacking: missing && `${missing} of the entries of ${erasureId} in the record of removals is missing`,
+      missing: part && `${part} of the entries of ${erasureId} in the record of removals is missing`,
     }
   })
 }
@@ -129,7 +135,7 @@ function timeIn(text: string | undefined): number | null | undefined {
   return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined
 }
 
-/** The contents are for people: the name has all the data. */
+/** The content is for people. All data is in the name. */
 export const keyEntry = ({ keyId, revokedAt, expiresAt }: Ends): string =>
   `${JSON.stringify({
     key_id: keyId,
@@ -160,7 +166,7 @@ export function parsePart(name: string, entry: string): Removal {
   }
   const { erasure_id, actor, created_at, keep_tombstones, purge_artifacts, artifact_run_ids, tombstone_secret } = read
   const createdAt = typeof created_at === 'string' ? parseTime(created_at) : null
-  const isWell =
+  const isValid =
     typeof erasure_id === 'string' &&
     name.startsWith(`${erasure_id}.`) &&
     typeof actor === 'string' &&
@@ -168,7 +174,7 @@ export function parsePart(name: string, entry: string): Removal {
     isListOf(artifact_run_ids, (id) => typeof id === 'string') &&
     isTextOrNull(tombstone_secret) &&
     isListOf(read.documents, (one) => Array.isArray(one) && isId('doc', String(one[0])) && isTextOrNull(one[1]))
-  if (!isWell) throw damaged()
+  if (!isValid) throw damaged()
   return {
     ...{ erasureId: erasure_id, actor, createdAt },
     keepTombstones: keep_tombstones === true,

@@ -9,7 +9,7 @@ import { folderOfRemovals } from '../storage/files/removal-folder.ts'
 import { type Store, sqlStore } from '../storage/sql/sql-store.ts'
 import { examineRemovals } from './examine-removals.ts'
 import { Operator } from './operator.ts'
-import { DamagedEntry, documentsInPart, keyName, partName, type RemovalRecord } from './removal-record.ts'
+import { DamagedEntry, documentsInPart, erasurePartName, keyEntryName, type RemovalRecord } from './removal-record.ts'
 import { Removals } from './removals.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'tidemark-removals-'))
@@ -18,7 +18,7 @@ const record = folderOfRemovals(folder)
 
 function removalsOf(
   store: Pick<Store, 'erasures' | 'operator'>,
-  works: boolean,
+  isWorker: boolean,
   record: RemovalRecord,
   loss: string | null = null,
 ): Removals {
@@ -28,7 +28,7 @@ function removalsOf(
     operator: new Operator(store.operator),
     hidden: () => {},
     loss: () => loss,
-    works,
+    isWorker,
     now: Date.now,
     logger: { info() {}, warn() {}, error() {} },
   })
@@ -60,26 +60,29 @@ test('a large erasure is written and repeated in parts, by any process that cont
   await first.compare()
   assert.equal(first.isWritten(erasureId), false)
   assert.equal(await first.writeErasures(), true)
-  assert.deepEqual(await record.names(), [partName(erasureId, 1, false)])
+  assert.deepEqual(await record.names(), [erasurePartName(erasureId, 1, false)])
   assert.equal(first.isWritten(erasureId), false, 'a part is not all of it')
   const second = removalsOf(store, true, record)
   await second.compare()
   await second.findUnwritten()
   while (await second.writeErasures());
   assert.equal(second.isWritten(erasureId), true)
-  assert.deepEqual((await record.names()).toSorted(), [partName(erasureId, 1, false), partName(erasureId, 2, true)])
+  assert.deepEqual((await record.names()).toSorted(), [
+    erasurePartName(erasureId, 1, false),
+    erasurePartName(erasureId, 2, true),
+  ])
 
-  const answers = removalsOf(restored, false, record)
-  await answers.compare()
-  assert.deepEqual([answers.isCompared, answers.condition().ok], [false, false])
+  const api = removalsOf(restored, false, record)
+  await api.compare()
+  assert.deepEqual([api.isCompared, api.condition().ok], [false, false])
   const ended = removalsOf(restored, true, record)
   ended.end()
   await ended.compare()
   assert.deepEqual([ended.isCompared, await restored.erasures.erasure(erasureId)], [false, null])
-  const works = removalsOf(restored, true, record)
-  await works.compare()
-  await answers.compare()
-  assert.deepEqual([works.isCompared, answers.isCompared], [true, true])
+  const worker = removalsOf(restored, true, record)
+  await worker.compare()
+  await api.compare()
+  assert.deepEqual([worker.isCompared, api.isCompared], [true, true])
   assert.equal(await restored.erasures.count(selection), 0)
   const { documents, removed } = (await restored.erasures.erasure(erasureId))!
   assert.deepEqual([documents, removed], [count, 0])
@@ -129,36 +132,36 @@ async function twoTimes(place: string, erased: readonly (readonly string[])[]) {
   return { store, restored: sqlStore(earlier.db), erasureIds, path, record, there, close }
 }
 
-const told = async (findings: ReturnType<typeof examineRemovals>): Promise<string> =>
+const inWords = async (findings: ReturnType<typeof examineRemovals>): Promise<string> =>
   (await findings)
     .map(({ state, about, advice }) => `${state}: ${about}${advice === null ? '' : ` (${advice})`}`)
     .join('\n')
 
-test('an entry that is damaged or missing keeps a process from being ready, and no other erasure from being repeated', async () => {
+test('a damaged or missing entry keeps a process from being ready, but does not keep other erasures from being repeated', async () => {
   const world = await twoTimes('damaged', [['a'], ['b'], ['c']])
   const { restored, erasureIds, path, record, there } = world
   const [first, second, third] = erasureIds as [string, string, string]
-  const whole = (await record.read(partName(first, 1, true)))!
-  const works = removalsOf(restored, true, record)
-  const examined = () => told(examineRemovals(record, restored.erasures, now()))
-  const wrong: [change: () => void, told: RegExp][] = [
-    [() => writeFileSync(join(path, partName(first, 1, true)), whole.slice(0, 40)), /the entry .* is damaged/],
-    [() => writeFileSync(join(path, partName(first, 1, true)), ''), /the entry .* is damaged/],
-    [() => writeFileSync(join(path, partName(first, 1, true)), 'null'), /the entry .* is damaged/],
+  const whole = (await record.read(erasurePartName(first, 1, true)))!
+  const worker = removalsOf(restored, true, record)
+  const examined = () => inWords(examineRemovals(record, restored.erasures, now()))
+  const wrong: [change: () => void, finding: RegExp][] = [
+    [() => writeFileSync(join(path, erasurePartName(first, 1, true)), whole.slice(0, 40)), /the entry .* is damaged/],
+    [() => writeFileSync(join(path, erasurePartName(first, 1, true)), ''), /the entry .* is damaged/],
+    [() => writeFileSync(join(path, erasurePartName(first, 1, true)), 'null'), /the entry .* is damaged/],
     [
-      () => renameSync(join(path, partName(first, 1, true)), join(path, partName(first, 2, true))),
+      () => renameSync(join(path, erasurePartName(first, 1, true)), join(path, erasurePartName(first, 2, true))),
       /part 1 of .* is missing/,
     ],
     [
-      () => renameSync(join(path, partName(first, 2, true)), join(path, partName(first, 1, false))),
+      () => renameSync(join(path, erasurePartName(first, 2, true)), join(path, erasurePartName(first, 1, false))),
       /the last part of .* is missing/,
     ],
   ]
   for (const [change, about] of wrong) {
     change()
-    works.compareAgain()
-    await assert.rejects(works.compare(), DamagedEntry)
-    const { ok, detail } = works.condition()
+    worker.compareAgain()
+    await assert.rejects(worker.compare(), DamagedEntry)
+    const { ok, detail } = worker.condition()
     assert.equal(ok, false)
     assert.match(detail, about)
     assert.ok(detail.includes(`delete ${first}.*: then this erasure is not repeated`), detail)
@@ -166,28 +169,28 @@ test('an entry that is damaged or missing keeps a process from being ready, and 
   }
   assert.deepEqual([...(await restored.erasures.hiddenAmong(erasureIds))].sort(), [second, third].sort())
 
-  await record.write(partName(first, 1, true), whole)
-  rmSync(join(path, partName(first, 1, false)))
-  await works.compare()
-  assert.deepEqual([works.condition().ok, await there(restored)], [true, 0])
+  await record.write(erasurePartName(first, 1, true), whole)
+  rmSync(join(path, erasurePartName(first, 1, false)))
+  await worker.compare()
+  assert.deepEqual([worker.condition().ok, await there(restored)], [true, 0])
   assert.match(await examined(), /^ok: the record .* has 3 entries/)
   world.close()
 })
 
-test('a part that the record lost of a known erasure is written again', async () => {
+test('a lost part of a known erasure is written again', async () => {
   const world = await twoTimes('lost-part', [['a']])
   const { store, erasureIds, path, record } = world
   const [erasureId] = erasureIds as [string]
-  renameSync(join(path, partName(erasureId, 1, true)), join(path, partName(erasureId, 2, true)))
+  renameSync(join(path, erasurePartName(erasureId, 1, true)), join(path, erasurePartName(erasureId, 2, true)))
   assert.match(
-    await told(examineRemovals(record, store.erasures, now())),
+    await inWords(examineRemovals(record, store.erasures, now())),
     /^warning: part 1 of .* is missing .*the store has this erasure: delete its entries/,
   )
-  const works = removalsOf(store, true, record)
-  await works.compare()
-  await works.findUnwritten()
-  while (await works.writeErasures());
-  assert.ok((await record.names()).includes(partName(erasureId, 1, true)))
+  const worker = removalsOf(store, true, record)
+  await worker.compare()
+  await worker.findUnwritten()
+  while (await worker.writeErasures());
+  assert.ok((await record.names()).includes(erasurePartName(erasureId, 1, true)))
   world.close()
 })
 
@@ -196,38 +199,38 @@ test('an erasure that waits because the record cannot be written is named, with 
   const { store, erasureIds, path, record } = world
   const [erasureId] = erasureIds as [string]
   for (const name of await record.names()) rmSync(join(path, name))
-  const works = removalsOf(store, true, record)
-  await works.compare()
-  await works.findUnwritten()
+  const worker = removalsOf(store, true, record)
+  await worker.compare()
+  await worker.findUnwritten()
   renameSync(path, `${path}-away`)
   writeFileSync(path, 'not a folder')
-  await assert.rejects(works.writeErasures())
-  const { ok, detail } = works.condition()
+  await assert.rejects(worker.writeErasures())
+  const { ok, detail } = worker.condition()
   assert.equal(ok, true)
   const why =
     /; erasure (ers_\w+) is waiting to be written: the folder .* cannot be written \(EEXIST|ENOTDIR\); 2 erasures wait$/
   assert.match(detail, why)
-  assert.equal(works.waiting, 2)
+  assert.equal(worker.waiting, 2)
   rmSync(path)
   renameSync(`${path}-away`, path)
   assert.match(
-    await told(examineRemovals(record, store.erasures, now(300_000))),
+    await inWords(examineRemovals(record, store.erasures, now(300_000))),
     new RegExp(`^warning: erasures are not in the record yet.*${erasureId}`),
   )
-  while (await works.writeErasures());
-  assert.deepEqual([works.waiting, works.condition().detail.includes('waits')], [0, false])
-  assert.match(await told(examineRemovals(record, store.erasures, now(300_000))), /^ok: /)
+  while (await worker.writeErasures());
+  assert.deepEqual([worker.waiting, worker.condition().detail.includes('waits')], [0, false])
+  assert.match(await inWords(examineRemovals(record, store.erasures, now(300_000))), /^ok: /)
   world.close()
 })
 
-test('a record that is empty after the store went back, or lacks a completed erasure, is reported, also after another start', async () => {
+test('a record that is empty after the store went back in time, or misses a completed erasure, is reported, also after a restart', async () => {
   const loss = newId('his')
   const world = await twoTimes('lost', [['a'], ['b']])
   const { store, restored, erasureIds, path, record } = world
   rmSync(path, { recursive: true })
   for (const erasureId of erasureIds) await store.erasures.complete(erasureId, Date.now())
   assert.match(
-    await told(examineRemovals(record, store.erasures, now())),
+    await inWords(examineRemovals(record, store.erasures, now())),
     /^warning: the record .* lacks 2 erasures that the store has completed: ers_.*TIDEMARK_ARTIFACTS_URL/,
   )
   const [well, lost] = [removalsOf(restored, true, record), removalsOf(restored, true, record, loss)]
@@ -237,11 +240,11 @@ test('a record that is empty after the store went back, or lacks a completed era
   assert.match(lost.condition().detail, hadNone)
   assert.equal(lost.condition().ok, true)
   assert.match(
-    await told(examineRemovals(record, restored.erasures, now(0, loss))),
+    await inWords(examineRemovals(record, restored.erasures, now(0, loss))),
     /^warning: the record .* had no entries/,
   )
 
-  // From here on it has entries: those of the store as it is.
+  // From here on the record has entries of the current store.
   const erasureId = newId('ers')
   const nothing = { keepTombstones: true, purgeArtifacts: false, mustExist: false }
   const selection = { documentIds: [newId('doc')] }
@@ -250,26 +253,27 @@ test('a record that is empty after the store went back, or lacks a completed era
   await lost.findUnwritten()
   while (await lost.writeErasures());
   assert.equal((await record.names()).length, 2)
-  for (const works of [true, false]) {
-    const again = removalsOf(restored, works, record, loss)
+  for (const isWorker of [true, false]) {
+    const again = removalsOf(restored, isWorker, record, loss)
     await again.compare()
     assert.deepEqual([again.condition().ok, hadNone.test(again.condition().detail)], [true, true])
   }
   assert.match(
-    await told(examineRemovals(record, restored.erasures, now(0, loss))),
+    await inWords(examineRemovals(record, restored.erasures, now(0, loss))),
     /warning: the record .* had no entries/,
   )
-  // When nobody needs to hear of that loss any more, or of another one, after which the record had these entries.
+  // There is no warning once the loss is no longer shown, or after another loss, which found these entries in the
+  // record.
   for (const other of [null, newId('his')]) {
     const later = removalsOf(restored, true, record, other)
     await later.compare()
     assert.doesNotMatch(later.condition().detail, hadNone)
-    assert.match(await told(examineRemovals(record, restored.erasures, now(0, other))), /^ok: /)
+    assert.match(await inWords(examineRemovals(record, restored.erasures, now(0, other))), /^ok: /)
   }
   world.close()
 })
 
-test('a key that is revoked again keeps the time when it ended, and needs no second entry', async () => {
+test('a repeated revocation keeps its original time, and adds no second entry', async () => {
   const [before, after] = [await openMemorySqlite(), await openMemorySqlite()]
   const store = sqlStore(before.db)
   const mark = { actor: 'test', at: 1000 }
@@ -283,11 +287,11 @@ test('a key that is revoked again keeps the time when it ended, and needs no sec
   const record = folderOfRemovals(join(folder, 'keys'))
   const restored = sqlStore(after.db)
   for (const one of [store, restored]) {
-    const works = removalsOf(one, true, record)
-    await works.compare()
-    await works.writeKeys()
+    const worker = removalsOf(one, true, record)
+    await worker.compare()
+    await worker.writeKeys()
   }
   assert.equal((await restored.operator.keys({}))[0]!.revokedAt, 2000)
-  assert.deepEqual(await record.names(), [keyName({ keyId, revokedAt: 2000, expiresAt: null })])
+  assert.deepEqual(await record.names(), [keyEntryName({ keyId, revokedAt: 2000, expiresAt: null })])
   for (const { raw } of [before, after]) raw.close()
 })

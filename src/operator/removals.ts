@@ -8,15 +8,15 @@ import {
   DamagedEntry,
   damagedEntry,
   documentsInPart,
-  emptyName,
+  emptyRecordEntry,
+  erasurePartName,
   erasuresAmong,
-  hasEnd,
+  isRevokedOrExpiring,
   keyEntry,
-  keyName,
+  keyEntryName,
   parseName,
   parsePart,
   partEntry,
-  partName,
   type RecordedErasure,
   type RemovalRecord,
 } from './removal-record.ts'
@@ -24,13 +24,13 @@ import {
 /** The actor, in the audit log, of repeated removals. */
 const actor = 'removal-record'
 
-/** The record may be empty because nothing was ever removed; this cannot be known. */
+/** The record may also be empty because nothing was ever removed. The two cases cannot be distinguished. */
 export const emptyAfterLoss =
   'the record of erasures and ended keys had no entries, although the store went back in time: if the record was lost, or is at another address, erasures and revocations after that time are unknown'
 
-/** The loss, if the record has no entries, or had none when it got the first after the loss. */
+/** Returns the loss if the record is empty, or has the entry that it was empty after this loss; null otherwise. */
 export const wasEmptyAfter = (names: ReadonlySet<string>, loss: string | null): string | null =>
-  loss !== null && (names.size === 0 || names.has(emptyName(loss))) ? loss : null
+  loss !== null && (names.size === 0 || names.has(emptyRecordEntry(loss))) ? loss : null
 
 /** Small enough that a writer never waits noticeably for one portion. */
 const erasedAtOnce = 200
@@ -38,19 +38,21 @@ const comparedAtOnce = 500
 const endedAtOnce = 200
 const listedAtOnce = 500
 
-const notLooked = 'not compared with the store yet'
+const notCompared = 'not compared with the store yet'
 
 export interface RemovalsParts {
-  /** Null while the instance has no name, and so no record, because nothing was ever changed. */
+  /** Null while the instance has no ID, and so no record, because nothing was ever changed. */
   readonly recordOf: () => Promise<RemovalRecord | null>
   readonly erasures: Pick<ErasureStore, 'erasures' | 'hiddenAmong' | 'removal' | 'eraseAgain' | 'takeOver'>
   readonly operator: Operator
   /** Called when documents were hidden. */
   readonly hidden: () => void
-  /** The history that the store began after it was put back to an earlier time, while operators should still see it. */
+  /**
+   * The history that the store began after it was rolled back to an earlier state, while operators should still see it.
+   */
   readonly loss: () => string | null
   /** Whether this process repeats and writes removals; otherwise it only compares. */
-  readonly works: boolean
+  readonly isWorker: boolean
   readonly now: () => number
   readonly logger: Log
 }
@@ -66,26 +68,26 @@ interface Written {
  * Keeps the record of removals (`removal-record.ts`) and the store in step:
  *
  *   compare   once at the start. Removals that are in the record but not in the store are later than the state that the
- *             store was restored to. A process that works repeats them; the others are not ready until that is done
+ *             store was restored to. A worker repeats them; other processes are not ready until that is done
  *   write     from then on. Adds removals of the store to the record. An erasure completes only after it is written
  *
- * Several processes may repeat every step at once. The record is listed before the store is read, because new removals are
- * in the store first.
+ * Several processes may repeat every step at once. The record is listed before the store is read, because new removals
+ * are in the store first.
  */
 export class Removals {
   readonly #parts: RemovalsParts
   #record: RemovalRecord | null = null
   /** The known entries. */
   #names = new Set<string>()
-  /** Erasures with all of their entries. */
-  #whole = new Set<string>()
+  /** Erasures that are complete in the record. */
+  #complete = new Set<string>()
   #isCompared = false
-  #trouble = notLooked
+  #trouble = notCompared
   /** Erasures to write, oldest first. */
   readonly #queued = new Set<string>()
   #writing: Written | null = null
   #isEnding = false
-  /** The loss after which the record had no entries. A mark in the record says so before the next entry. */
+  /** The loss after which the record was empty. An entry records this before any other entry is written. */
   #emptyAfter: string | null = null
   /** Why the last write failed. */
   #unwritten: string | null = null
@@ -114,10 +116,10 @@ export class Removals {
     return this.#isCompared
   }
 
-  /** The store may have gone back, so it is compared again. */
+  /** Called when the store may have gone back in time. */
   compareAgain(): void {
     this.#isCompared = false
-    this.#trouble = notLooked
+    this.#trouble = notCompared
     this.#unwritten = null
     this.#queued.clear()
     this.#writing = null
@@ -128,9 +130,9 @@ export class Removals {
     this.#isEnding = true
   }
 
-  /** If it is not, it is written next. */
+  /** Whether the record has the erasure. If not, it is queued to be written. */
   isWritten(erasureId: string): boolean {
-    if (this.#whole.has(erasureId)) return true
+    if (this.#complete.has(erasureId)) return true
     this.#queued.add(erasureId)
     return false
   }
@@ -151,7 +153,7 @@ export class Removals {
     this.#emptyAfter = wasEmptyAfter(this.#names, this.#parts.loss())
     if (this.#emptyAfter !== null) this.#parts.logger.warn({}, emptyAfterLoss)
     const recorded = erasuresAmong(this.#names)
-    this.#whole = new Set(recorded.filter(({ lacking }) => lacking === null).map(({ erasureId }) => erasureId))
+    this.#complete = new Set(recorded.filter(({ missing }) => missing === null).map(({ erasureId }) => erasureId))
     const erased = await this.#unknownErasures(recorded)
     const ends = await this.#unknownEnds()
     if (erased.length === 0 && ends.length === 0) {
@@ -159,9 +161,9 @@ export class Removals {
       return
     }
     this.#trouble = `the store lacks ${erased.length} erasures and ${ends.length} ends of keys that it has; ${
-      this.#parts.works ? 'they are being repeated' : 'a process with the role worker repeats them'
+      this.#parts.isWorker ? 'they are being repeated' : 'a process with the role worker repeats them'
     }`
-    if (!this.#parts.works) return
+    if (!this.#parts.isWorker) return
     await this.#endKeys(ends)
     let documents = 0
     const damaged: DamagedEntry[] = []
@@ -180,7 +182,7 @@ export class Removals {
     }
     this.#parts.logger.warn(
       { erasures: erased.length, documents, keys: ends.length },
-      'the store is of an earlier time than the record of erasures and ended keys: they were repeated in it',
+      'the store is older than the record of erasures and ended keys: the missing ones were repeated',
     )
     this.#isCompared = true
   }
@@ -195,7 +197,7 @@ export class Removals {
     return unknown
   }
 
-  /** Never extends the validity of a key. */
+  /** Returns changes that revoke or expire keys as the record says. They never extend the validity of a key. */
   async #unknownEnds(): Promise<readonly Change[]> {
     const ends = new Map<string, { revokedAt: number | null; expiresAt: number | null }>()
     for (const name of this.#names) {
@@ -233,11 +235,11 @@ export class Removals {
    * Returns how many of the documents a restore had brought back. If an entry is missing or damaged, the documents of
    * the others are hidden, and the job is not taken over, so it stays unknown.
    */
-  async #eraseAgain({ erasureId, names, lacking }: RecordedErasure): Promise<number> {
+  async #eraseAgain({ erasureId, names, missing }: RecordedErasure): Promise<number> {
     const { erasures, hidden, now } = this.#parts
     let last: Removal | null = null
-    let fault = lacking === null ? null : damagedEntry(lacking, erasureId)
-    /** An operator removed an entry after the record was listed: either all of the erasure, or the removal is not over. */
+    let fault = missing === null ? null : damagedEntry(missing, erasureId)
+    /** An operator removed an entry after the record was listed. Its other entries may be removed next. */
     let wasRemoved = false
     for (const name of names) {
       const removal = await this.#readPart(name).catch((error: unknown) => {
@@ -271,7 +273,7 @@ export class Removals {
     return entry === null ? null : parsePart(name, entry)
   }
 
-  /** Finds erasures of the store that the record lacks: among the `most` newest, or all. */
+  /** Queues the erasures of the store that are missing from the record: those among the `most` newest, or all. */
   async findUnwritten(most: number = Infinity): Promise<void> {
     let before: string | null = null
     for (let seen = 0; seen < most && !this.#isEnding; ) {
@@ -295,9 +297,9 @@ export class Removals {
     const { erasureId, part, after } = this.#writing
     const removal = await this.#parts.erasures.removal(erasureId, after, documentsInPart)
     const isLast = removal.documents.length < documentsInPart
-    await this.#write(partName(erasureId, part, isLast), partEntry(removal), `erasure ${erasureId}`)
+    await this.#write(erasurePartName(erasureId, part, isLast), partEntry(removal), `erasure ${erasureId}`)
     if (isLast) {
-      this.#whole.add(erasureId)
+      this.#complete.add(erasureId)
       this.#writing = null
       this.#queued.delete(erasureId)
     } else this.#writing = { erasureId, part: part + 1, after: removal.documents.at(-1)!.documentId }
@@ -305,12 +307,12 @@ export class Removals {
   }
 
   async writeKeys(): Promise<void> {
-    const keys = (await this.#parts.operator.read.keys({})).filter(hasEnd)
+    const keys = (await this.#parts.operator.read.keys({})).filter(isRevokedOrExpiring)
     for (const key of keys) await this.#writeKey(key)
   }
 
   async #writeKey(key: Key): Promise<void> {
-    const name = keyName(key)
+    const name = keyEntryName(key)
     if (this.#names.has(name) || this.#isEnding) return
     await this.#write(name, keyEntry(key), `the end of ${key.keyId}`)
   }
@@ -318,7 +320,7 @@ export class Removals {
   async #write(name: string, entry: string, subject: string): Promise<void> {
     try {
       const record = await this.#ownRecord()
-      const mark = this.#emptyAfter === null ? null : emptyName(this.#emptyAfter)
+      const mark = this.#emptyAfter === null ? null : emptyRecordEntry(this.#emptyAfter)
       if (mark !== null && !this.#names.has(mark)) {
         await record.write(mark, '{}\n')
         this.#names.add(mark)
@@ -334,7 +336,7 @@ export class Removals {
     this.#names.add(name)
   }
 
-  /** Every removal has given the instance its name. */
+  /** An instance with a removal always has an ID, and so a record. */
   async #ownRecord(): Promise<RemovalRecord> {
     this.#record ??= await this.#parts.recordOf()
     if (this.#record === null) throw new UnavailableError('the instance has no name yet')

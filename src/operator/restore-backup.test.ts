@@ -18,7 +18,7 @@ import { afterEach, beforeEach, suite, test } from 'node:test'
 import { artifactPath, type BackupManifest, manifestText } from './backup-manifest.ts'
 import { finishRestore, type RestoreParts, refuseOverlap, restoreBackup } from './restore-backup.ts'
 
-suite('the remains of an interrupted restore', () => {
+suite('after an interrupted restore', () => {
   let dataDir: string
   const staged = (name: string): string => join(dataDir, 'restore.partial', name)
   beforeEach(() => {
@@ -28,7 +28,7 @@ suite('the remains of an interrupted restore', () => {
   })
   afterEach(() => rmSync(dataDir, { recursive: true, force: true }))
 
-  test('before its store was in place: nothing of it counts', async () => {
+  test('interrupted before its store was in place, it is ignored', async () => {
     writeFileSync(staged('tidemark.sqlite'), 'half')
     writeFileSync(staged('admin-token.sha256'), 'new')
     await finishRestore(dataDir)
@@ -36,7 +36,7 @@ suite('the remains of an interrupted restore', () => {
     assert.ok(existsSync(staged('tidemark.sqlite')))
   })
 
-  test('after that: the token comes too, once', async () => {
+  test('interrupted after that, its token is put in place too, once', async () => {
     writeFileSync(staged('admin-token.sha256'), 'new')
     await finishRestore(dataDir)
     await finishRestore(dataDir)
@@ -44,14 +44,14 @@ suite('the remains of an interrupted restore', () => {
     assert.deepEqual(readdirSync(dataDir), ['admin-token.sha256'])
   })
 
-  test('a backup without a token leaves the one that is there', async () => {
+  test('a backup without a token keeps the existing one', async () => {
     await finishRestore(dataDir)
     assert.equal(readFileSync(join(dataDir, 'admin-token.sha256'), 'utf8'), 'old')
     assert.deepEqual(readdirSync(dataDir), ['admin-token.sha256'])
   })
 })
 
-suite('a damaged backup is refused before anything is touched', () => {
+suite('a damaged backup is refused before anything is changed', () => {
   const artifact = artifactPath('art_01m7j8pmardtjcsy3w4kgkb8pb')
   const texts = { 'tidemark.sqlite': 'a store, '.repeat(2000), [artifact]: 'an artifact, '.repeat(100) }
   const files = Object.entries(texts).map(([path, text]) => ({
@@ -77,7 +77,7 @@ suite('a damaged backup is refused before anything is touched', () => {
   })
   afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-  const touched = (): never => assert.fail('something is touched')
+  const touched = (): never => assert.fail('something was changed')
   const restore = (changes: Partial<RestoreParts> = {}, force = true) => {
     const parts: RestoreParts = {
       dataDir: join(folder, 'data'),
@@ -96,7 +96,7 @@ suite('a damaged backup is refused before anything is touched', () => {
     bytes[bytes.length >> 1]! ^= 1
     writeFileSync(inBackup(path), bytes)
   }
-  /** A reader that opens it would wait for a writer. */
+  /** Opening a named pipe to read it would wait for a writer. */
   const pipe = (path: string): void => {
     rmSync(inBackup(path))
     execFileSync('mkfifo', [inBackup(path)])
@@ -129,7 +129,7 @@ suite('a damaged backup is refused before anything is touched', () => {
     })
   }
 
-  test('none of it: the restore goes on', () => assert.rejects(restore(), { message: 'something is touched' }))
+  test('an intact backup is restored', () => assert.rejects(restore(), { message: 'something was changed' }))
 
   test('a folder that cannot be used is refused before the backup is read', async () => {
     const untouched = { refuseInUse: () => {} }
@@ -149,7 +149,7 @@ suite('a damaged backup is refused before anything is touched', () => {
   })
 })
 
-test('a backup is not restored into itself or to a folder in it, whatever they are called', async (t) => {
+test('a backup is not restored to itself or to a folder in it, by whatever path', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'tidemark-restore-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   const [data, backup, link] = ['data', 'data/backups/one', 'link'].map((name) => join(folder, name)) as [

@@ -2,14 +2,14 @@
  * Replaces the contents of a data folder by a backup, all or nothing.
  *
  * 1. The folder is checked, then everything in the backup, before anything is changed.
- * 2. The backup is copied into `restore.partial` in the data folder, the store first, and artifacts beside the others as
- *    drafts; all of it is checked again on the way. In the copy of the store, keys end that the replaced store has ended
- *    (`carry-over.ts`).
- * 3. Artifacts are kept, which is harmless because the current store does not refer to them. The search index is removed,
- *    as it can be rebuilt from either store.
- * 4. The store is moved into place. After this one rename the folder is the restored one.
- * 5. The admin token's hash is moved into place. If the process ends between the two, `restore.partial` has a token and no
- *    store, and `finishRestore`, at the next start, does the rest.
+ * 2. The backup is copied into `restore.partial` in the data folder, the store first, and artifacts as drafts beside
+ *    the existing ones. Everything is checked again while it is copied. Keys that the replaced store has revoked or
+ *    expired are revoked or expired in the copy, too (`carry-over.ts`).
+ * 3. Artifacts are kept, which is harmless because the current store does not refer to them. The search index is
+ *    removed, as it can be rebuilt from either store.
+ * 4. The store is moved into place. This one rename completes the restore.
+ * 5. The admin token's hash is moved into place. If the process ends between the two, `restore.partial` has a token and
+ *    no store, and `finishRestore` moves the token at the next start.
  */
 import { createHash } from 'node:crypto'
 import { createWriteStream, existsSync } from 'node:fs'
@@ -50,7 +50,7 @@ export interface RestoreParts {
   readonly removeIndex: () => Promise<void>
 }
 
-/** The access to the restored instance compared with the replaced one, or why that one could not be read. */
+/** How access to the restored instance differs from the replaced one, or why the replaced one could not be read. */
 export type RestoredAccess = (
   | { readonly carried: CarriedOver }
   | { readonly unknown: string; readonly validKeys: number }
@@ -110,7 +110,7 @@ export async function restoreBackup(
     for (const artifact of artifacts) await parts.artifacts.keep(artifact)
     await parts.removeIndex()
     await syncFolder(staged)
-    // The mark belongs to the replaced store: a restored one is expected to have less.
+    // The mark belongs to the replaced store, and would report the restored one as gone back in time.
     await removeHistoryMark(dataDir)
     await parts.removeStoreLog()
     await rename(join(staged, storeFile), join(dataDir, storeFile))
@@ -135,7 +135,7 @@ export async function checkTarget(
   const found = (await readdir(dataDir)).filter((name) => !leftByRestore.includes(name))
   if (found.length > 0 && !force) {
     throw new BackupError(
-      `${dataDir} is not empty: set TIDEMARK_DATA_DIR to another folder, or replace what is there with --force`,
+      `${dataDir} is not empty: set TIDEMARK_DATA_DIR to another folder, or replace what is existing with --force`,
     )
   }
 }
@@ -154,36 +154,36 @@ const isWithin = (inner: string, outer: string): boolean => relative(outer, inne
 
 /** Also resolves a path that does not exist yet. */
 async function realPathOf(path: string): Promise<string> {
-  const there = await nearestThere(path)
-  return join(await realpath(there), relative(there, path))
+  const existing = await nearestExisting(path)
+  return join(await realpath(existing), relative(existing, path))
 }
 
 /** The path itself, or the nearest folder above it that exists. */
-async function nearestThere(path: string): Promise<string> {
+async function nearestExisting(path: string): Promise<string> {
   try {
     await lstat(path)
     return path
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException
     if (!['ENOENT', 'ENOTDIR'].includes(code) || dirname(path) === path) throw error
-    return nearestThere(dirname(path))
+    return nearestExisting(dirname(path))
   }
 }
 
 /**
- * For a missing folder, checks the one that it would be created in. Permissions alone do not tell: in /proc even root
- * cannot create one.
+ * For a missing folder, checks the folder that it would be created in. It tries to create one there, because
+ * permissions are not enough to know: even root cannot create a folder in /proc.
  */
 async function mustBeWritable(folder: string): Promise<void> {
-  let there = folder
+  let existing = folder
   try {
-    there = await nearestThere(folder)
-    if (!(await stat(there)).isDirectory()) throw new BackupError(`${there} is not a folder`)
-    await rmdir(await mkdtemp(join(there, 'restore-')))
+    existing = await nearestExisting(folder)
+    if (!(await stat(existing)).isDirectory()) throw new BackupError(`${existing} is not a folder`)
+    await rmdir(await mkdtemp(join(existing, 'restore-')))
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === undefined) throw error
-    throw new BackupError(`this user cannot write to ${there} (${code})`)
+    throw new BackupError(`this user cannot write to ${existing} (${code})`)
   }
 }
 
@@ -204,7 +204,7 @@ export async function finishRestore(dataDir: string): Promise<void> {
   await rm(staged, { recursive: true, force: true })
 }
 
-/** Removes the token first: without a store beside it, it would look like one that is still to be put in place. */
+/** Removes the token first: a token without a store would be put in place at the next start. */
 async function removeStaged(staged: string): Promise<void> {
   await rm(join(staged, adminTokenFile), { force: true })
   await rm(staged, { recursive: true, force: true })
@@ -226,7 +226,7 @@ async function stage(from: string, manifest: BackupManifest, parts: RestoreParts
   }
 }
 
-/** Root may restore for the user who runs the server. */
+/** Root may restore a backup for the user who runs the server. */
 async function giveStagedToOwner({ dataDir, artifacts }: RestoreParts, artifactIds: readonly string[]): Promise<void> {
   const staged = staging(dataDir)
   await giveToOwner(dataDir, [staged, ...(await readdir(staged)).map((name) => join(staged, name))])

@@ -7,12 +7,12 @@ import {
   dateTime,
   exactPattern,
   exactWithin,
-  halves,
   named,
   orNull,
   personPattern,
   printablePattern,
   strict,
+  surrogates,
 } from '../platform/validation.ts'
 
 /** Request and response bodies of the admin API, and the parts of a file for `tidemark apply`. */
@@ -63,7 +63,7 @@ export const DatasetAnswer = named(
 )
 
 export const ClassificationCode = Type.String({
-  pattern: `^[^,\\s\\x00-\\x1f\\x7f${halves}]{1,128}$`,
+  pattern: `^[^,\\s\\x00-\\x1f\\x7f${surrogates}]{1,128}$`,
   description: 'The code, matched exactly. No commas, spaces or control characters, at most 128 characters.',
 })
 export const ClassificationInput = named(

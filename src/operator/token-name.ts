@@ -1,10 +1,11 @@
 /**
- * Compares the names of admin tokens, which identify them in the audit log. Names that look the same to a reader count
- * as the same: case, spaces, width and the encoding of accents are ignored.
+ * Compares the names of admin tokens, which identify them in the audit log. Names that look the same count as the same:
+ * case, spaces, width and the encoding of accents are ignored.
  */
-export const isSameTokenName = (one: string, other: string): boolean => asRead(one) === asRead(other)
+export const isSameTokenName = (one: string, other: string): boolean =>
+  comparableTokenName(one) === comparableTokenName(other)
 
-export const asRead = (name: string): string =>
+export const comparableTokenName = (name: string): string =>
   name
     .normalize('NFKC')
     .replace(/\p{Cf}/gu, '')

@@ -4,32 +4,33 @@ import type { ClockStore } from './clock-store.ts'
 import { type Finding, failure, warning } from './examine.ts'
 
 /**
- * An instance that is off for a long weekend must continue by itself. A clock that is wrong by less removes data too
- * early by the same time. Accidental errors (an empty battery, a typing error) are usually years.
+ * The largest jump of the clock that no operator has to confirm. An instance that was off for a long weekend must
+ * continue by itself. A clock that is ahead by less removes data too early by at most this time. Accidental errors (an
+ * empty battery, a typing error) are usually years.
  */
 const aheadMaxDays = 3
 const aheadMaxMs = aheadMaxDays * dayMs
 
-/** The trusted time is at most this old when a jump is detected; an idle store is not written more often. */
-const believedEveryMs = 3_600_000
+/** How often the trusted time is stored. It is at most this old when a jump is detected. */
+const storeEveryMs = 3_600_000
 
 /** How soon a stopped job checks whether it may continue. */
-export const askAgainMs = 5000
+export const clockRecheckMs = 5000
 
 /**
  * Guards removal by age. It stops if the clock is far ahead of the time when such jobs last ran. An operator must then
  * confirm the clock.
  */
 export class TrustedClock {
-  readonly #store: Pick<ClockStore, 'believedUntil' | 'newestTime' | 'believe'>
+  readonly #store: Pick<ClockStore, 'trustedUntil' | 'newestTime' | 'trust'>
   readonly #now: () => number
   readonly #logger: Log
   #trouble: string | null = null
-  /** The clock went far back from a trusted time. */
-  #behind: { readonly before: number; readonly believed: number } | null = null
+  /** Set if the clock went far back from a trusted time. */
+  #behind: { readonly before: number; readonly trusted: number } | null = null
   #isTrusted = true
 
-  constructor(store: Pick<ClockStore, 'believedUntil' | 'newestTime' | 'believe'>, now: () => number, logger: Log) {
+  constructor(store: Pick<ClockStore, 'trustedUntil' | 'newestTime' | 'trust'>, now: () => number, logger: Log) {
     this.#store = store
     this.#now = now
     this.#logger = logger
@@ -46,27 +47,27 @@ export class TrustedClock {
 
   async trusts(): Promise<boolean> {
     const now = this.#now()
-    const kept = await this.#store.believedUntil()
-    const believed = kept ?? (await this.#store.newestTime()) ?? now
-    const isTrusted = now - believed <= aheadMaxMs
-    // A clock that went far back gives new documents times in the past. After it is set right, they must not count as
-    // old before an operator has confirmed the clock: until then it is only trusted up to the time that it went back
-    // to.
-    const wentBack = believed - now > aheadMaxMs
-    if (wentBack) this.#behind = { before: believed, believed: now }
-    else if (kept !== this.#behind?.believed || !isTrusted) this.#behind = null
-    if (wentBack || (isTrusted && (kept === null || now - kept >= believedEveryMs))) {
-      await this.#store.believe(now)
-      if (this.#behind !== null) this.#behind = { ...this.#behind, believed: now }
+    const kept = await this.#store.trustedUntil()
+    const trusted = kept ?? (await this.#store.newestTime()) ?? now
+    const isTrusted = now - trusted <= aheadMaxMs
+    // A clock that went far back gives new documents times in the past. After it is corrected, those documents must not
+    // be removed as old before an operator has confirmed the clock. Until then it is trusted only up to the time that
+    // it went back to.
+    const wentBack = trusted - now > aheadMaxMs
+    if (wentBack) this.#behind = { before: trusted, trusted: now }
+    else if (kept !== this.#behind?.trusted || !isTrusted) this.#behind = null
+    if (wentBack || (isTrusted && (kept === null || now - kept >= storeEveryMs))) {
+      await this.#store.trust(now)
+      if (this.#behind !== null) this.#behind = { ...this.#behind, trusted: now }
     }
-    if (isTrusted !== this.#isTrusted) this.#tell(isTrusted, now, believed)
+    if (isTrusted !== this.#isTrusted) this.#log(isTrusted, now, trusted)
     this.#isTrusted = isTrusted
-    this.#trouble = clockInWords(now, this.#behind?.before ?? believed)
+    this.#trouble = clockInWords(now, this.#behind?.before ?? trusted)
     return isTrusted
   }
 
-  #tell(isTrusted: boolean, now: number, believed: number): void {
-    const times = { clock: formatTime(now), believed: formatTime(believed) }
+  #log(isTrusted: boolean, now: number, trusted: number): void {
+    const times = { clock: formatTime(now), believed: formatTime(trusted) }
     if (isTrusted) this.#logger.info(times, 'the clock is trusted again: removal of old data continues')
     else {
       this.#logger.error(
@@ -81,23 +82,23 @@ export class TrustedClock {
 export const whileTrusted =
   (clock: Pick<TrustedClock, 'trusts'>, work: () => Promise<boolean>): (() => Promise<boolean | number>) =>
   async () =>
-    (await clock.trusts()) ? work() : askAgainMs
+    (await clock.trusts()) ? work() : clockRecheckMs
 
-function clockInWords(now: number, believed: number): string | null {
-  const days = `${Math.floor(Math.abs(now - believed) / dayMs)} days`
-  if (now - believed > aheadMaxMs) {
+function clockInWords(now: number, trusted: number): string | null {
+  const days = `${Math.floor(Math.abs(now - trusted) / dayMs)} days`
+  if (now - trusted > aheadMaxMs) {
     return `the clock (${formatTime(now)}) is ${days} ahead of the time when this instance last removed old data: nothing is removed until it is corrected, or confirmed with tidemark clock confirm`
   }
-  if (believed - now > aheadMaxMs) {
+  if (trusted - now > aheadMaxMs) {
     return `the clock (${formatTime(now)}) is ${days} behind the last trusted time: correct it, then run tidemark clock confirm`
   }
   return null
 }
 
 export async function examineClock(store: ClockStore, now: number): Promise<readonly Finding[]> {
-  const believed = (await store.believedUntil()) ?? (await store.newestTime()) ?? now
-  const trouble = clockInWords(now, believed)
+  const trusted = (await store.trustedUntil()) ?? (await store.newestTime()) ?? now
+  const trouble = clockInWords(now, trusted)
   if (trouble === null) return []
   const advice = 'compare `date` with a correct clock; if this one is right, run tidemark clock confirm'
-  return [(now > believed ? failure : warning)(trouble, advice)]
+  return [(now > trusted ? failure : warning)(trouble, advice)]
 }

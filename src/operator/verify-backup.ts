@@ -15,7 +15,9 @@ export interface VerifyParts extends Omit<RestoreParts, 'dataDir' | 'artifacts' 
 
 export interface VerifiedBackup {
   readonly manifest: BackupManifest
-  /** Results that the store has and the backup lacks: their files were missing or damaged when it was made. */
+  /**
+   * Artifacts in the store whose files are not in the backup, because they were missing or damaged when it was made.
+   */
   readonly withoutFile: readonly string[]
 }
 

@@ -23,19 +23,19 @@ const action = fc.oneof(
     arbitrary: fc.record({
       type: fc.constant('end' as const),
       which: fc.nat({ max: 5 }),
-      how: fc.constantFrom('succeeded' as const, 'failed' as const, 'failed' as const, 'givenUp' as const),
+      how: fc.constantFrom('succeeded' as const, 'failed' as const, 'failed' as const, 'abandoned' as const),
     }),
   },
   { weight: 1, arbitrary: fc.record({ type: fc.constant('wait' as const), ms: fc.constantFrom(1, 60, 100, 250) }) },
 )
 
-test('agrees with its model over any sequence of requests, ends and waiting', () => {
+test('agrees with its model over any sequence of requests, outcomes and pauses', () => {
   fc.assert(
     fc.property(fc.array(action, { minLength: 30, maxLength: 100, size: 'max' }), (actions) => {
       const model: Model = { nowMs: 0, openedAtMs: null, failuresInRow: 0, probe: null }
       const breaker = new CircuitBreaker({ failuresMax, cooldownMs, now: () => model.nowMs })
       let permits: { permit: Permit; current: boolean }[] = []
-      const outdate = (): void => {
+      const invalidatePermits = (): void => {
         permits = permits.map(({ permit }) => ({ permit, current: false }))
       }
       const modelState = (): string => {
@@ -60,7 +60,7 @@ test('agrees with its model over any sequence of requests, ends and waiting', ()
           const probing = model.probe === permit
           if (probing) model.probe = null
           if (current && step.how === 'succeeded') {
-            if (probing) outdate()
+            if (probing) invalidatePermits()
             model.openedAtMs = null
             model.failuresInRow = 0
           }
@@ -69,7 +69,7 @@ test('agrees with its model over any sequence of requests, ends and waiting', ()
             if (probing || model.failuresInRow >= failuresMax) {
               model.openedAtMs = model.nowMs
               model.failuresInRow = 0
-              outdate()
+              invalidatePermits()
             }
           }
         }

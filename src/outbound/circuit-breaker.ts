@@ -1,15 +1,15 @@
 /**
- * Keeps callers from waiting for a provider that is down.
+ * A circuit breaker. It keeps callers from waiting for a provider that is down.
  *
  *   state      succeeded  failed  failed, the limit reached  cooled down
  *   closed     closed     closed  open                       closed
  *   open       open       open    open                       half_open
  *   half_open  closed     open    open                       half_open
  *
- * Closed lets everything through and counts failures in a row; a success forgets them. Open lets nothing through for
- * `cooldownMs`. Half open lets one request through, the probe, and nothing else until the probe has ended. A request
- * that was let through before the state last changed is ignored. One that the caller gave up
- * says nothing about the provider; if it was the probe, the next request is the probe.
+ * A closed breaker admits every request and counts failures in a row; a success resets the count. An open breaker
+ * admits none for `cooldownMs`. A half-open breaker admits one request, the probe, and no others until the probe has
+ * ended. The outcome of a request that was admitted before the last change of state is ignored. A request that the
+ * caller abandoned says nothing about the provider; if it was the probe, the next request becomes the probe.
  */
 const transitions = {
   closed: { succeeded: 'closed', failed: 'closed', tripped: 'open', cooled: 'closed' },
@@ -28,11 +28,11 @@ export interface CircuitBreakerOptions {
   readonly now?: () => number
 }
 
-/** Permission for one request. Call exactly one of the three when it has ended. */
+/** Permission for one request. Call exactly one of the methods when the request has ended. */
 export interface Permit {
   succeeded(): void
   failed(): void
-  givenUp(): void
+  abandoned(): void
 }
 
 export class CircuitBreaker {
@@ -75,7 +75,7 @@ export class CircuitBreaker {
     return {
       succeeded: end(() => this.#apply('succeeded')),
       failed: end(() => this.#apply(this.#failuresInRow + 1 >= this.#options.failuresMax ? 'tripped' : 'failed')),
-      givenUp: end(() => {
+      abandoned: end(() => {
         this.#probing = false
       }),
     }

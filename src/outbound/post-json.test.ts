@@ -24,7 +24,7 @@ const answerWith = (status: number, body: string, headers: Record<string, string
   answer = (_request, response) => response.writeHead(status, headers).end(body)
 }
 
-test('sends JSON with the headers that are given, and reads the answer', async () => {
+test('sends JSON with the given headers, and reads the response', async () => {
   const seen = Promise.withResolvers<unknown[]>()
   answer = async (request, response) => {
     const { method, headers } = request
@@ -36,7 +36,7 @@ test('sends JSON with the headers that are given, and reads the answer', async (
   assert.deepEqual(await seen.promise, ['POST', '/path?query=kept', 'application/json', 'Bearer key', '{"a":1}'])
 })
 
-test('a refusal has its status and the time to retry; its text is only read on request', async () => {
+test('an error response has its status and the time to retry; its body is only read on request', async () => {
   answerWith(429, 'your key is 123', { 'retry-after': '7' })
   assert.deepEqual(await post(), { outcome: 'answered', status: 429, text: '', retryAfterMs: 7_000 })
   const read = await post({ readsRefusals: true })
@@ -54,7 +54,7 @@ test('no redirect is followed', async () => {
   assert.equal(requests, 1)
 })
 
-test('a response beyond the limit is abandoned, also if it is a refusal', async () => {
+test('a response above the size limit is abandoned, even if it is an error', async () => {
   for (const status of [200, 500]) {
     answerWith(status, 'x'.repeat(1_001))
     assert.deepEqual(await post({ readsRefusals: true }), { outcome: 'too_large' })
@@ -63,14 +63,14 @@ test('a response beyond the limit is abandoned, also if it is a refusal', async 
   assert.equal((await post()).outcome, 'answered')
 })
 
-test('a server is late if it does not answer, or does not complete its answer', async () => {
+test('a server that does not respond, or does not complete its response, is late', async () => {
   answer = () => {}
   assert.deepEqual(await post({ timeoutMs: 50 }), { outcome: 'late' })
   answer = (_request, response) => void response.writeHead(200).write('{')
   assert.deepEqual(await post({ timeoutMs: 50 }), { outcome: 'late' })
 })
 
-test('a cancelled request is aborted at any stage, and leaves nothing on the signal', async () => {
+test('a cancelled request is aborted at any stage, and leaves no listener on the signal', async () => {
   const controller = new AbortController()
   answer = () => controller.abort()
   assert.deepEqual(await post({ signal: controller.signal }), { outcome: 'aborted' })
@@ -81,9 +81,9 @@ test('a cancelled request is aborted at any stage, and leaves nothing on the sig
 test("a failed connection reports only the system's code", async () => {
   const closed = createServer()
   await once(closed.listen(0, '127.0.0.1'), 'listening')
-  const nobody = new URL(`http://127.0.0.1:${(closed.address() as AddressInfo).port}`)
+  const unused = new URL(`http://127.0.0.1:${(closed.address() as AddressInfo).port}`)
   await new Promise((resolve) => closed.close(resolve))
-  assert.deepEqual(await postJson(nobody, {}, bounds), { outcome: 'unreachable', code: 'ECONNREFUSED' })
+  assert.deepEqual(await postJson(unused, {}, bounds), { outcome: 'unreachable', code: 'ECONNREFUSED' })
   answer = (request) => request.socket.destroy()
   const lost = await post()
   assert.equal(lost.outcome, 'unreachable')

@@ -2,20 +2,20 @@
  * Sends one JSON POST to a server that an operator has named, and reports how it ended. Never rejects.
  *
  * Redirects are not followed: the body goes to the named host and nowhere else. Bodies of error responses are read only
- * on request, because they can repeat what was sent, including keys. If the connection failed, only the system's code
- * (`ECONNREFUSED`) is reported.
+ * on request, because they can repeat what was sent, including keys. A failed connection is reported only by the
+ * system's error code (`ECONNREFUSED`).
  */
 import { readBounded, TooLarge } from './read-bounded.ts'
 import { parseRetryAfter } from './retry-delay.ts'
 import { withDeadline } from './with-deadline.ts'
 
 export interface PostBounds {
-  /** Until the last byte of the answer. */
+  /** The time limit for the whole response. */
   readonly timeoutMs: number
   readonly answerBytesMax: number
   readonly headers?: Readonly<Record<string, string>>
   readonly signal?: AbortSignal | undefined
-  /** Whether to read the body of an answer other than 200. */
+  /** Whether to read the body of a response with another status than 200. */
   readonly readsRefusals?: boolean
 }
 

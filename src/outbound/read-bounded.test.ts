@@ -4,27 +4,27 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { readBounded, TooLarge } from './read-bounded.ts'
 
-test('gives the bytes as they came, or refuses with the first too many, whatever was announced', async () => {
+test('returns all bytes, or throws once they exceed the limit, whatever length was announced', async () => {
   const bytes = fc.uint8Array({ maxLength: 20 })
   const announced = fc.constantFrom(null, undefined, '', '0', '7', '40', 'many')
   await fc.assert(
-    fc.asyncProperty(fc.array(bytes), fc.nat(60), announced, async (parts, bytesMax, said) => {
+    fc.asyncProperty(fc.array(bytes), fc.nat(60), announced, async (parts, bytesMax, length) => {
       const all = Buffer.concat(parts)
-      const read = readBounded(Readable.from(parts), bytesMax, said)
-      const announcedTooMany = Number(said) > bytesMax && parts.length > 0
+      const read = readBounded(Readable.from(parts), bytesMax, length)
+      const announcedTooMany = Number(length) > bytesMax && parts.length > 0
       if (all.length > bytesMax || announcedTooMany) await assert.rejects(read, TooLarge)
       else assert.deepEqual(await read, all)
     }),
   )
 })
 
-test('leaves the rest unread and the source closed', async () => {
-  let given = 0
+test('cancels the source and does not read the rest', async () => {
+  let pulled = 0
   let cancelled = false
   const endless = new ReadableStream<Uint8Array>(
     {
       pull: (controller) => {
-        given++
+        pulled++
         controller.enqueue(new Uint8Array(10))
       },
       cancel: () => {
@@ -34,9 +34,9 @@ test('leaves the rest unread and the source closed', async () => {
     { highWaterMark: 0 },
   )
   await assert.rejects(readBounded(endless, 25, null), { name: 'TooLarge', message: 'larger than 25 bytes' })
-  assert.deepEqual([given, cancelled], [3, true])
+  assert.deepEqual([pulled, cancelled], [3, true])
 })
 
-test('nothing is an empty body', async () => {
+test('a missing body is read as empty', async () => {
   assert.equal((await readBounded(null, 0, null)).length, 0)
 })

@@ -1,4 +1,4 @@
-/** The body is, or announces to be, larger than the limit. */
+/** The body is larger than the limit, or its `content-length` is. */
 export class TooLarge extends Error {
   constructor(bytesMax: number) {
     super(`larger than ${bytesMax} bytes`)
@@ -7,8 +7,8 @@ export class TooLarge extends Error {
 }
 
 /**
- * Reads a body. Throws `TooLarge` on the first byte beyond the limit, or at once if `announced` (`content-length`) is
- * beyond it. The rest of the body is not read.
+ * Reads a body. Throws `TooLarge` once it exceeds the limit, or on its first part if `announced` (`content-length`)
+ * does. The rest of the body is not read.
  */
 export async function readBounded(
   body: AsyncIterable<Uint8Array> | null,
@@ -19,7 +19,7 @@ export async function readBounded(
   let bytes = Number(announced ?? 0) > bytesMax ? Number.POSITIVE_INFINITY : 0
   for await (const part of body ?? []) {
     bytes += part.byteLength
-    // Leaving the loop cancels the rest.
+    // Leaving the loop cancels the stream.
     if (bytes > bytesMax) throw new TooLarge(bytesMax)
     parts.push(part)
   }

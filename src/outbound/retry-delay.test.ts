@@ -12,7 +12,7 @@ test('reads seconds and dates, and nothing else', () => {
   assert.equal(parseRetryAfter(null, now), null)
 })
 
-test('doubles up to a limit, spreads over half of its step, and never undercuts the provider', () => {
+test('doubles up to a limit, varies by up to half, and is never shorter than the provider asked for', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 8 }),

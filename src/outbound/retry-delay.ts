@@ -6,15 +6,15 @@ export function parseRetryAfter(value: string | null, nowMs: number = Date.now()
   return Number.isNaN(at) ? null : Math.max(0, at - nowMs)
 }
 
-/** The wait if the server asks for none: it doubles with each attempt. */
+/** The delays if the server asks for none. The delay doubles with each attempt. */
 export interface RetrySteps {
   readonly firstMs: number
   readonly maxMs: number
 }
 
 /**
- * How long to wait before trying again: the time the server asked for, and at least a random share of the step, so that
- * many callers that failed together do not return together (exponential backoff with jitter).
+ * Returns how long to wait before a retry: exponential backoff with jitter, and at least the time that the server asked
+ * for. The jitter keeps callers that failed together from retrying together.
  */
 export function retryDelay(
   attempt: number,

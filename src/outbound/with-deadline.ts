@@ -1,6 +1,6 @@
 /**
- * Runs `work` with a signal that fires after `timeoutMs` or with `parent`, whichever is first. Timer and listener are
- * removed when `work` has settled, so that they do not accumulate. A timeout of 0 or less fires at once.
+ * Runs `work` with a signal that aborts after `timeoutMs` or with `parent`, whichever is first. Timer and listener are
+ * removed when `work` has settled, so that they do not accumulate. A timeout of 0 or less aborts at once.
  */
 export async function withDeadline<T>(
   timeoutMs: number,
@@ -9,7 +9,7 @@ export async function withDeadline<T>(
 ): Promise<T> {
   const controller = new AbortController()
   const onParent = (): void => controller.abort(parent?.reason)
-  const late = (): void => controller.abort(new DOMException('the time is over', 'TimeoutError'))
+  const late = (): void => controller.abort(new DOMException('the time limit has passed', 'TimeoutError'))
   const timer = setTimeout(late, Math.max(0, timeoutMs))
   parent?.addEventListener('abort', onParent, { once: true })
   if (parent?.aborted) onParent()

@@ -1,9 +1,9 @@
 import { describedBy } from './choice.ts'
 
 /**
- * Removes null for optional fields of a request, at every level, before the request is checked. Many clients write null
- * for a field that they leave out, and an answer may be sent back as a request. Null stays where the schema gives it a
- * meaning, and where a field is required or unknown: there it is refused.
+ * Removes null for optional fields of a request, at every level, before validation. Many clients write null for a field
+ * that they leave out, and a response may be sent back as a request. Null stays where the schema gives it a meaning.
+ * Where a field is required or unknown it stays too, and validation refuses it.
  */
 export function absentNulls(schema: object): (value: unknown) => void {
   const fields = fieldsOf([schema as Schema])

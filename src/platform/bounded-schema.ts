@@ -1,6 +1,6 @@
 /**
- * Returns the parts of a schema that lack a limit, so that checking a value could cost more than reading it. Without
- * these rules a request of a megabyte could block the process:
+ * Returns the parts of a schema without a limit, for which checking a value could cost more than reading it. A request
+ * of a megabyte could then block the process. The rules:
  *
  * - a list has `maxItems`, and if its items must be unique they have a simple type: others are compared pair by pair
  * - a choice has a `type`, for the same reason
@@ -11,25 +11,26 @@
  */
 export function unboundedPartsOf(schema: object, part: string | undefined): readonly string[] {
   const found: string[] = []
-  const look = (one: Schema, path: string): void => {
-    const say = (what: string): void => void found.push(`${path === '' ? 'the whole' : path} ${what}`)
+  const visit = (one: Schema, path: string): void => {
+    const report = (what: string): void => void found.push(`${path === '' ? 'the whole' : path} ${what}`)
     if (one.type === 'array') {
-      if (one.maxItems === undefined) say('is a list without maxItems')
-      if (one.uniqueItems === true && !isSimple(one.items)) say('is a list of unique items without a simple type')
+      if (one.maxItems === undefined) report('is a list without maxItems')
+      if (one.uniqueItems === true && !isSimple(one.items)) report('is a list of unique items without a simple type')
     }
-    if ((one.enum !== undefined || one.const !== undefined) && one.type === undefined) say('is a choice without type')
+    if ((one.enum !== undefined || one.const !== undefined) && one.type === undefined)
+      report('is a choice without type')
     if (one.type === 'string' && (part === 'body' || part === undefined) && !hasLength(one))
-      say('is a text without a length limit')
-    for (const [name, below] of Object.entries(one.properties ?? {})) look(below, `${path}/${name}`)
-    for (const below of [one.anyOf, one.oneOf, one.allOf].flat()) if (below !== undefined) look(below, path)
-    if (one.items !== undefined) look(one.items, `${path}/*`)
+      report('is a text without a length limit')
+    for (const [name, below] of Object.entries(one.properties ?? {})) visit(below, `${path}/${name}`)
+    for (const below of [one.anyOf, one.oneOf, one.allOf].flat()) if (below !== undefined) visit(below, path)
+    if (one.items !== undefined) visit(one.items, `${path}/*`)
     for (const below of [...Object.values(one.patternProperties ?? {}), one.additionalProperties]) {
       if (typeof below !== 'object' || Object.keys(below).length === 0) continue
-      if (one.maxProperties === undefined) say('is an object without maxProperties')
-      look(below, `${path}/…`)
+      if (one.maxProperties === undefined) report('is an object without maxProperties')
+      visit(below, `${path}/…`)
     }
   }
-  look(schema as Schema, '')
+  visit(schema as Schema, '')
   return found
 }
 
@@ -57,6 +58,6 @@ const isSimple = (items: Schema | undefined): boolean =>
 
 function hasLength({ maxLength, format, pattern, enum: values, const: value }: Schema): boolean {
   if (maxLength !== undefined || format !== undefined || values !== undefined || value !== undefined) return true
-  // Anchored at both ends, with no unlimited repetition within.
+  // The pattern is anchored at both ends and has no unlimited repetition.
   return pattern !== undefined && /^\^.*\$$/.test(pattern) && !/[*+]|\{\d+,\}/.test(pattern.replace(/\[[^\]]*\]/g, ''))
 }

@@ -39,11 +39,11 @@ suite('cursors', () => {
     for (const other of [['changes', 'app_2', ['a', 'b'], null], ['changes', 'app_1', ['b', 'a'], null], null, []]) {
       assert.deepEqual(await cursors.open(cursor, other), { ok: false, reason: 'other', position: 5 })
     }
-    const strange = (await Cursors.load(new Keys())).sign(binding, 5)
-    assert.deepEqual(await cursors.open(strange, binding), { ok: false, reason: 'invalid' })
+    const foreign = (await Cursors.load(new Keys())).sign(binding, 5)
+    assert.deepEqual(await cursors.open(foreign, binding), { ok: false, reason: 'invalid' })
   })
 
-  test('every change of one byte, every insertion, deletion and swap is invalid', async () => {
+  test('every changed, inserted, deleted or swapped character makes a cursor invalid', async () => {
     const cursors = await Cursors.load(new Keys())
     const cursor = cursors.sign(binding, { before: 'doc_1', from: 12, to: null })
     const invalid = { ok: false, reason: 'invalid' }
@@ -69,14 +69,14 @@ suite('cursors', () => {
     assert.ok(tried > 80_000, `only ${tried}`)
   })
 
-  test('parts of two good cursors do not make a third', async () => {
+  test('parts of two valid cursors do not make a third', async () => {
     const cursors = await Cursors.load(new Keys())
     const [a, b] = [cursors.sign(binding, 1), cursors.sign(binding, 2)].map((one) => one.split('.'))
     assert.equal((await cursors.open(`${a![0]}.${b![1]}`, binding)).ok, false)
     assert.equal((await cursors.open(`${a!.join('.')}.${b!.join('.')}`, binding)).ok, false)
   })
 
-  test('any text at all is invalid, and never an exception', async () => {
+  test('any other text is invalid, and never throws', async () => {
     const cursors = await Cursors.load(new Keys())
     const text = fc.oneof(
       fc.string({ unit: 'binary', maxLength: 300 }),
@@ -93,17 +93,17 @@ suite('cursors', () => {
     assert.equal((await cursors.open('x'.repeat(10_000_000), binding)).ok, false)
   })
 
-  test('a rotated key signs, the old one still opens, and other processes learn of it', async () => {
+  test('after a rotation the new key signs, the old one still verifies, and other processes are up to date', async () => {
     mock.timers.enable({ apis: ['Date'], now: 1_000_000 })
     try {
       const keys = new Keys()
-      const [here, there] = [await Cursors.load(keys), await Cursors.load(keys)]
-      const old = here.sign(binding, 1)
+      const [first, second] = [await Cursors.load(keys), await Cursors.load(keys)]
+      const old = first.sign(binding, 1)
       await keys.addSigningKey(makeSigningKey(Date.now()), false)
       const fresh = (await Cursors.load(keys)).sign(binding, 2)
       assert.notEqual(keyOf(fresh), keyOf(old))
       // At once, because an unknown key is looked up.
-      for (const one of [here, there]) {
+      for (const one of [first, second]) {
         assert.deepEqual(await one.open(fresh, binding), { ok: true, position: 2, issuedAt: 1_000_000 })
         assert.deepEqual(await one.open(old, binding), { ok: true, position: 1, issuedAt: 1_000_000 })
         assert.equal(keyOf(one.sign(binding, 3)), keyOf(fresh))
@@ -111,15 +111,15 @@ suite('cursors', () => {
       // Within a second, even if no such cursor arrives.
       await keys.addSigningKey(makeSigningKey(Date.now()), false)
       mock.timers.tick(1000)
-      here.sign(binding, 4)
+      first.sign(binding, 4)
       await new Promise((resolve) => setImmediate(resolve))
-      assert.equal(keyOf(here.sign(binding, 4)), keyOf((await Cursors.load(keys)).sign(binding, 4)))
+      assert.equal(keyOf(first.sign(binding, 4)), keyOf((await Cursors.load(keys)).sign(binding, 4)))
     } finally {
       mock.timers.reset()
     }
   })
 
-  test('a dropped key opens nothing after a second', async () => {
+  test('cursors of a deleted key are invalid after a second', async () => {
     mock.timers.enable({ apis: ['Date'], now: 1_000_000 })
     try {
       const keys = new Keys()
@@ -134,7 +134,7 @@ suite('cursors', () => {
     }
   })
 
-  test('many forged cursors at once share their questions to the store', async () => {
+  test('many forged cursors at once share their reads of the store', async () => {
     const keys = new Keys()
     const cursors = await Cursors.load(keys)
     const forged = (await Cursors.load(new Keys())).sign(binding, 1)

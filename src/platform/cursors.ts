@@ -1,7 +1,3 @@
-import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto'
-import { isId, newId } from './ids.ts'
-import { type Incidents, silentIncidents } from './incidents.ts'
-
 /**
  * Opaque, signed cursors. A cursor contains a position, the time it was made, and a digest of its binding (the
  * application and the conditions of the request). It is signed by the newest of the instance's signing keys. Older keys
@@ -9,6 +5,10 @@ import { type Incidents, silentIncidents } from './incidents.ts'
  *
  * Form: base64url of JSON [key ID, time, binding, position], a dot, base64url of 16 bytes of HMAC-SHA256.
  */
+import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { isId, newId } from './ids.ts'
+import { type Incidents, silentIncidents } from './incidents.ts'
+
 export interface SigningKey {
   readonly keyId: string
   readonly secret: string
@@ -60,8 +60,8 @@ export class Cursors {
 
   /** `binding` is any JSON value. Equal bindings must have their members in the same order. */
   sign(binding: unknown, position: unknown, nowMs: number = Date.now()): string {
-    // The refresh is too late for this cursor and in time for the next. Old keys verify anyway.
-    if (this.#isStale()) this.#refreshAside()
+    // The refresh is not awaited: this cursor may be signed with an old key, which still verifies.
+    if (this.#isStale()) this.#refreshInBackground()
     const key = this.#keys[0]!
     const payload = Buffer.from(JSON.stringify([key.keyId, nowMs, digest(binding), position])).toString('base64url')
     return `${payload}.${signature(key, payload)}`
@@ -77,7 +77,7 @@ export class Cursors {
     if (this.#isStale()) await this.#refresh()
     if (this.#find(keyId) === undefined && isId('sig', keyId)) await this.#refresh()
     const key = this.#find(keyId)
-    // Compared as text: base64 has several spellings of the same bytes, and only our own is valid.
+    // Signatures are compared as text, because different base64 texts can decode to the same bytes.
     if (key === undefined || !sameText(signed, signature(key, payload))) return invalid
     if (bound !== digest(binding)) return { ok: false, reason: 'other', position }
     return { ok: true, position: position as Position, issuedAt }
@@ -91,18 +91,18 @@ export class Cursors {
     return Date.now() - this.#refreshedAt >= refreshEveryMs
   }
 
-  #refreshAside(): void {
+  #refreshInBackground(): void {
     this.#refresh().then(
       () => this.#incidents.worked('signing-keys'),
       (error) => this.#incidents.failed('signing-keys', error),
     )
   }
 
-  /** Calls during a refresh share one further refresh, and not the one in progress, which may be too old for them. */
+  /** Calls during a refresh share the next refresh, because the current one may have read the keys too early. */
   async #refresh(): Promise<void> {
-    const underWay = this.#refreshing
-    if (underWay !== null) {
-      await underWay.catch(() => {})
+    const inProgress = this.#refreshing
+    if (inProgress !== null) {
+      await inProgress.catch(() => {})
       if (this.#refreshing !== null) return this.#refreshing
     }
     this.#refreshing = this.#store

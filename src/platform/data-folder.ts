@@ -10,7 +10,9 @@ export const adminTokenFile = 'admin-token.sha256'
 /** When the last backup was made, and whether one failed since. */
 export const backupNoteFile = 'backup.json'
 
-/** The newest entries of the store at the last check. They show whether the store was set back to an earlier time. */
+/**
+ * The newest entries of the store at the last check. They show whether the store was rolled back to an earlier time.
+ */
 export const historyMarkFile = 'history.json'
 
 /** Results of analysis runs, unless another place is configured. */
@@ -23,7 +25,9 @@ export const servedIndexFile = 'search.current'
 export const nextIndexFile = 'search.next'
 export const indexFile = (generation: number): string => `search-${generation}.sqlite`
 
-/** Returns the generation that a file belongs to, the index or a file that SQLite keeps beside it; null for other files. */
+/**
+ * Returns the generation that a file belongs to, the index or a file that SQLite keeps beside it; null for other files.
+ */
 export function indexGenerationOf(name: string): number | null {
   const digits = /^search-(\d+)\.sqlite/.exec(name)?.[1]
   return digits === undefined ? null : Number(digits)

@@ -7,7 +7,7 @@ import type { Measures } from './measures.ts'
 
 type Blocks = Pick<StatsFs, 'bavail' | 'blocks' | 'bsize'>
 
-/** Below this, even a small transaction and its log may not fit. */
+/** Below this, even a small transaction and its write-ahead log may not fit. */
 const fullBelowBytes = 2 ** 20
 const lowBelowBytes = 500 * 2 ** 20
 const lowBelowShare = 0.05
@@ -16,21 +16,21 @@ const freeBytes = ({ bavail, bsize }: Blocks): number => bavail * bsize
 
 export const isDiskFull = (blocks: Blocks): boolean => freeBytes(blocks) < fullBelowBytes
 
-/** An operator has to free space, so an earlier retry makes little sense. */
-export const roomAwaitedSeconds = 30
+/** An operator has to free space first, so earlier retries would fail. */
+export const storageFullRetrySeconds = 30
 
 /** The error for a write that finds no space. */
 export function storageFull(cause: unknown): TidemarkError {
   return new TidemarkError(
     'storage_full',
     'the disk is full: nothing can be stored until there is space again; reads still work',
-    { retryAfterSeconds: roomAwaitedSeconds, cause },
+    { retryAfterSeconds: storageFullRetrySeconds, cause },
   )
 }
 
 /**
- * The size of the file that the embedded store keeps in the data folder and deletes so that keys can be revoked on a full
- * disk.
+ * The size of the file that the embedded store keeps in the data folder and deletes so that keys can be revoked on a
+ * full disk.
  */
 export const reserveBytes = 2 ** 20
 /** The space that revoking a few keys takes. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type ErrorCode, errorTable, TidemarkError } from './errors.ts'
 
-test('every code is a plain word with an error status, and says truly whether trying again may help', () => {
+test('every code is in snake case with an error status, and is marked retryable where the status implies it', () => {
   for (const [code, { status, retryable }] of Object.entries(errorTable)) {
     assert.match(code, /^[a-z]+(_[a-z]+)*$/)
     assert.ok(status >= 400 && status <= 599, code)

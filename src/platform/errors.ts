@@ -7,7 +7,7 @@ export const errorTable = {
     status: 401,
     retryable: false,
     remedy:
-      'Send a valid credential of this surface as `Authorization: Bearer …`: consumer, collector and admin each have their own.',
+      'Send a credential that this API accepts as `Authorization: Bearer …`: an Application key, a collector key or an admin token.',
   },
   entitlement_denied: {
     status: 403,
@@ -261,7 +261,7 @@ export const errorTable = {
 
 export type ErrorCode = keyof typeof errorTable
 
-/** A faulty field: its position in the request, and the value that it should have. */
+/** A faulty field: its path in the request, and what is wrong with it. */
 export interface ErrorDetail {
   readonly path: string
   readonly message: string
@@ -296,7 +296,7 @@ export class TidemarkError extends Error {
   }
 }
 
-/** Returns the error for one faulty field, which is in the message and, for programs, in the details. */
+/** Returns the error for one faulty field. The field is in the message and, for programs, in the details. */
 export function invalidField(code: ErrorCode, path: string, message: string): TidemarkError {
   return new TidemarkError(code, `${path} ${message}`, { details: [{ path, message }] })
 }

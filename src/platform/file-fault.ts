@@ -5,7 +5,7 @@ const words: Readonly<Record<string, string>> = {
   NOT_REGULAR: 'it is not a regular file',
 }
 
-/** Returns in words why a file that a person named cannot be read. */
+/** Describes why a file that a person named cannot be read. */
 export function fileFault(error: unknown): string {
   const { code = String(error) } = error as NodeJS.ErrnoException
   return words[code] ?? `it cannot be read (${code})`

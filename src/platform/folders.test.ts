@@ -8,7 +8,7 @@ import { makeFolder } from './folders.ts'
 const folder = mkdtempSync(join(tmpdir(), 'tidemark-folder-'))
 after(() => rmSync(folder, { recursive: true }))
 
-test('a folder is made with all above it, also by several at once, and is left where it is', async () => {
+test('a folder is created with its parents, also by several calls at once; an existing one is kept', async () => {
   for (let i = 0; i < 50; i++) {
     const deep = join(folder, String(i), 'b', 'c')
     await Promise.all(Array.from({ length: 5 }, () => makeFolder(deep)))
@@ -25,7 +25,7 @@ test('a file in the way is reported with its path', async () => {
   await assert.rejects(makeFolder(join(file, 'below')), { code: 'ENOTDIR' })
 })
 
-test('an impossible folder is reported, and not tried forever', {
+test('a folder that cannot be created is reported, and not retried forever', {
   skip: !existsSync('/proc/self') && 'there is no /proc here',
 }, async () => {
   await assert.rejects(makeFolder('/proc/nope'), { syscall: 'mkdir', path: '/proc/nope' })

@@ -5,7 +5,7 @@ import { firstIdAt, idTimeMs, isId, newId } from './ids.ts'
 
 const time = fc.integer({ min: 0, max: Date.UTC(3000, 0, 1) })
 
-test('100,000 ids made in a row are all different and ascend', () => {
+test('100,000 ids created in a row are all different and ascend', () => {
   let last = ''
   const seen = new Set<string>()
   for (let i = 0; i < 100_000; i++) {
@@ -17,11 +17,11 @@ test('100,000 ids made in a row are all different and ascend', () => {
   assert.equal(seen.size, 100_000)
 })
 
-test('the time of making is inside, to the millisecond', () => {
+test('an id contains its creation time, to the millisecond', () => {
   fc.assert(fc.property(time, (at) => assert.equal(idTimeMs(newId('evt', at)), at)))
 })
 
-test('ids sort as their times do, and stand at or above the first id of their millisecond', () => {
+test('ids sort by time, and are not below the first id of their millisecond', () => {
   fc.assert(
     fc.property(time, time, (a, b) => {
       const [first, second] = [newId('ver', Math.min(a, b)), newId('ver', Math.max(a, b))]

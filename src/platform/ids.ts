@@ -1,9 +1,9 @@
 import { createHash, randomFillSync } from 'node:crypto'
 
 /**
- * Opaque IDs with a prefix, which sort by creation time: prefix, 10 characters of milliseconds, 16 random characters, in
- * Crockford's base 32 (lower case). IDs of one process within a millisecond also ascend, because the random part is then
- * incremented and not drawn again.
+ * Opaque IDs with a prefix, which sort by creation time: prefix, 10 characters of milliseconds, 16 random characters,
+ * in Crockford's base 32 (lower case). IDs of one process within a millisecond also ascend, because the random part is
+ * then incremented and not drawn again.
  *
  * The time in an ID is exact, and other code relies on it: a document's first ingest is the time in its ID, so that
  * "newest first" is one ordinary key (see `firstIdAt`).
@@ -35,32 +35,32 @@ export type IdPrefix =
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 const timeLength = 10
-const chanceLength = 16
+const randomLength = 16
 const pool = new Uint8Array(4096)
 let poolUsed = pool.length
 
-const chance = new Uint8Array(chanceLength)
+const randomPart = new Uint8Array(randomLength)
 let lastTimeMs = -1
 let lastTimeText = ''
 
-function drawChance(): void {
-  if (poolUsed + chanceLength > pool.length) {
+function drawRandomPart(): void {
+  if (poolUsed + randomLength > pool.length) {
     randomFillSync(pool)
     poolUsed = 0
   }
-  for (let i = 0; i < chanceLength; i++) chance[i] = pool[poolUsed + i]! & 31
+  for (let i = 0; i < randomLength; i++) randomPart[i] = pool[poolUsed + i]! & 31
   // Leaves room to increment within the millisecond without an overflow.
-  chance[0]! &= 15
-  poolUsed += chanceLength
+  randomPart[0]! &= 15
+  poolUsed += randomLength
 }
 
-function countUp(): void {
-  for (let i = chanceLength - 1; i >= 0; i--) {
-    if (chance[i]! < 31) {
-      chance[i]!++
+function incrementRandomPart(): void {
+  for (let i = randomLength - 1; i >= 0; i--) {
+    if (randomPart[i]! < 31) {
+      randomPart[i]!++
       return
     }
-    chance[i] = 0
+    randomPart[i] = 0
   }
 }
 
@@ -77,14 +77,14 @@ function timeText(timeMs: number): string {
 export function newId(prefix: IdPrefix, atMs: number = Date.now()): string {
   // A time before 1970 cannot be encoded.
   const timeMs = Math.max(0, atMs)
-  if (timeMs === lastTimeMs) countUp()
+  if (timeMs === lastTimeMs) incrementRandomPart()
   else {
-    drawChance()
+    drawRandomPart()
     lastTimeMs = timeMs
     lastTimeText = timeText(timeMs)
   }
   let text = `${prefix}_${lastTimeText}`
-  for (let i = 0; i < chanceLength; i++) text += alphabet[chance[i]!]
+  for (let i = 0; i < randomLength; i++) text += alphabet[randomPart[i]!]
   return text
 }
 
@@ -111,6 +111,6 @@ export function isId(prefix: IdPrefix, text: string): boolean {
 export function derivedId(prefix: IdPrefix, timeMs: number, seed: string): string {
   const digest = createHash('sha256').update(seed).digest()
   let text = `${prefix}_${timeText(timeMs)}`
-  for (let i = 0; i < chanceLength; i++) text += alphabet[digest[i]! & 31]
+  for (let i = 0; i < randomLength; i++) text += alphabet[digest[i]! & 31]
   return text
 }

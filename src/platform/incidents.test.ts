@@ -21,7 +21,7 @@ function watched() {
 }
 
 suite('incidents', () => {
-  test('each is counted; a cause is logged once until the job has worked again, which is logged too', () => {
+  test('each failure is counted; a cause is logged once until the job has succeeded again, which is logged too', () => {
     const { incidents, lines, counts } = watched()
     incidents.worked('a')
     for (let i = 0; i < 3; i++) incidents.failed('a', new UnavailableError('down'))
@@ -30,10 +30,10 @@ suite('incidents', () => {
     incidents.worked('a')
     incidents.failed('a', new UnavailableError('down'))
     assert.deepEqual(lines, ['warn a down', 'warn b down', 'info a', 'warn a down'])
-    assert.deepEqual(counts, ['a0', 'a', 'a', 'a', 'b', 'a'], 'a job is told of before it fails')
+    assert.deepEqual(counts, ['a0', 'a', 'a', 'a', 'b', 'a'], 'a job is registered before it fails')
   })
 
-  test('another cause in the same row is logged: a defect does not hide behind a trouble', () => {
+  test('another cause in the same series is logged, so that an outage does not hide a defect', () => {
     const { incidents, lines } = watched()
     incidents.failed('a', new TidemarkError('store_unavailable', 'away'))
     incidents.failed('a', new TypeError('x is undefined'))

@@ -3,11 +3,11 @@ import type { Log } from './log.ts'
 import type { Count, Measures } from './measures.ts'
 
 /**
- * Reports failures of background work, which no answer reports. Each one is counted. The log has each cause once, until
- * the job has succeeded again.
+ * Reports failures of background jobs, for which there is no response. Each failure is counted. Each cause is logged
+ * once, until the job has succeeded again.
  */
 export interface Incidents {
-  /** `about` tells one piece of work of the job from another. */
+  /** `about` identifies one piece of work of the job. */
   failed(job: string, error: unknown, about?: Readonly<Record<string, unknown>>): void
   worked(job: string): void
 }
@@ -38,8 +38,8 @@ export class LoggedIncidents implements Incidents {
     logged.add(cause)
     this.#logged.set(job, logged)
     const line = { err: error, job, ...about }
-    if (isUnavailability(error)) this.#logger.warn(line, 'a background job failed; it is tried again')
-    else this.#logger.error(line, 'a background job failed; it is tried again')
+    if (isUnavailability(error)) this.#logger.warn(line, 'a background job failed; it will be retried')
+    else this.#logger.error(line, 'a background job failed; it will be retried')
   }
 
   worked(job: string): void {

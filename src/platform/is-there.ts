@@ -1,4 +1,4 @@
 import { statSync } from 'node:fs'
 
-/** Returns whether a path exists. Throws if this user may not look: a file that is hidden must not count as missing. */
+/** Returns whether a path exists. Throws if permission is denied, because the file may exist. */
 export const isThere = (path: string): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { columnOfFault, jsonLimits, passedJsonLimit, placeOfFault } from './json-text.ts'
+import { columnOfFault, exceededJsonLimit, jsonLimits, positionOfFault } from './json-text.ts'
 
 /** Returns the depth of a value. */
 function depthOf(value: unknown): number {
@@ -23,39 +23,39 @@ const { value } = fc.letrec((tie) => ({
 }))
 const endless = Number.POSITIVE_INFINITY
 
-test('depth and number of values are seen in the text, brackets and quotes in texts notwithstanding', () => {
+test('depth and number of values are found in the text, whatever brackets and quotes its strings have', () => {
   fc.assert(
     fc.property(value, fc.constantFrom(0, 2), (one, indent) => {
       const json = JSON.stringify(one, null, indent)
       const levels = depthOf(one)
-      assert.equal(passedJsonLimit(json, { levels, values: endless }), null)
-      if (levels > 0) assert.equal(passedJsonLimit(json, { levels: levels - 1, values: endless }), 'levels')
+      assert.equal(exceededJsonLimit(json, { levels, values: endless }), null)
+      if (levels > 0) assert.equal(exceededJsonLimit(json, { levels: levels - 1, values: endless }), 'levels')
       const values = valuesIn(one)
-      assert.equal(passedJsonLimit(json, { levels: endless, values: 2 * values }), null)
-      if (values > 1) assert.equal(passedJsonLimit(json, { levels: endless, values: values - 1 }), 'values')
+      assert.equal(exceededJsonLimit(json, { levels: endless, values: 2 * values }), null)
+      if (values > 1) assert.equal(exceededJsonLimit(json, { levels: endless, values: values - 1 }), 'values')
     }),
     { numRuns: 2000 },
   )
 })
 
-test('any text at all is looked at to its end, quickly', () => {
+test('any text is scanned to its end, quickly', () => {
   fc.assert(
-    fc.property(fc.string({ unit: 'binary' }), (any) => [null, 'levels'].includes(passedJsonLimit(any, jsonLimits))),
+    fc.property(fc.string({ unit: 'binary' }), (any) => [null, 'levels'].includes(exceededJsonLimit(any, jsonLimits))),
   )
   for (const odd of ['"', '"\\', '\\"', '"\\\\"[', `"${'\\'.repeat(1_000_001)}"`]) {
-    assert.equal(passedJsonLimit(odd, jsonLimits), null)
+    assert.equal(exceededJsonLimit(odd, jsonLimits), null)
   }
 })
 
 test('the position of a JSON fault is reported as far as the parser knows it, without any of the text', () => {
-  const told = (broken: string) => {
+  const faultOf = (broken: string) => {
     try {
       JSON.parse(broken)
     } catch (error) {
-      return [placeOfFault(error), columnOfFault(error)]
+      return [positionOfFault(error), columnOfFault(error)]
     }
     return null
   }
-  assert.deepEqual(told('{"a": 1,\n "b" 2}'), [' (line 2, column 6)', ' (column 6)'])
-  assert.deepEqual(told('secret'), ['', ''])
+  assert.deepEqual(faultOf('{"a": 1,\n "b" 2}'), [' (line 2, column 6)', ' (column 6)'])
+  assert.deepEqual(faultOf('secret'), ['', ''])
 })

@@ -1,4 +1,4 @@
-/** ISO 639-1, with the two withdrawn codes that texts still have (`bh`, `sh`). */
+/** The codes of ISO 639-1, with two withdrawn ones that are still in use (`bh`, `sh`). */
 export const languageCodes: readonly string[] = `
   aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee el
   en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik io is it iu

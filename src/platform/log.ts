@@ -1,4 +1,4 @@
-/** The port through which parts of the code inform an operator: fields, and a sentence. */
+/** The port for the log: structured fields, and a sentence for the operator. */
 export interface Log {
   info(fields: object, sentence: string): void
   warn(fields: object, sentence: string): void

@@ -1,20 +1,19 @@
 /**
- * The port through which parts of the code publish their measurements. `/metrics` shows them and `docs/metrics.md` lists
- * them. The names are stable, and a test compares the two. Labels have few values, known in advance; use `anyNumber` for
- * others.
+ * The port for metrics. `/metrics` shows them and `docs/metrics.md` lists them, and a test compares the two. The names
+ * are stable. Labels have few values, known in advance; use `anyNumber` for others.
  */
 export interface Measures {
   /** A value that only grows, from 0 at the start of the process. */
   counter<Label extends string = never>(series: Series<Label>): Count<Label>
   /** A distribution of durations or sizes. */
   histogram<Label extends string = never>(series: Histogram<Label>): Observe<Label>
-  /** A value that is cheap to read: read at each scrape. Null is not shown. */
+  /** A value that is cheap to read. It is read at each scrape. Null is not shown. */
   gauge<Label extends string = never>(series: Series<Label>, read: () => number | null | readonly Sample<Label>[]): void
   /**
-   * Values that must be fetched, together: at most once in some seconds, and within a time limit. Values that were late
-   * or failed are not shown.
+   * Values that are expensive to read. They are read together, are cached for some seconds, and have a time limit. If
+   * the read is late or fails, they are not shown.
    */
-  gauges<Name extends string>(series: Looked<Name>, look: () => Promise<Readings<Name>>): void
+  gauges<Name extends string>(series: GaugeSeries<Name>, fetch: () => Promise<Readings<Name>>): void
 }
 
 export interface Series<Label extends string> {
@@ -40,8 +39,8 @@ export interface Sample<Label extends string = string> {
   readonly value: number
 }
 
-/** By name: the help text, alone or with labels. */
-export type Looked<Name extends string> = Readonly<
+/** The help texts of gauges by name, alone or with labels. */
+export type GaugeSeries<Name extends string> = Readonly<
   Record<Name, string | { readonly help: string; readonly labels: readonly string[] }>
 >
 export type Readings<Name extends string> = Readonly<Record<Name, number | null | readonly Sample[]>>

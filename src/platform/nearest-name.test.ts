@@ -4,7 +4,7 @@ import { nearestName } from './nearest-name.ts'
 
 const known = ['query', 'tags', 'dataset_ids', 'datasets', 'published_from', 'limit']
 
-test('the name that was meant is found, and none where nothing is near', () => {
+test('finds the intended name, or none if no name is near', () => {
   for (const [typed, meant] of [
     ['quer', 'query'],
     ['tag', 'tags'],

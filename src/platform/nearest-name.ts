@@ -1,20 +1,19 @@
-/** Shorter names are similar to too many others. Longer ones are not typing errors. */
+/** Shorter names are similar to too many others, and longer ones are no typing errors. */
 const lettersMin = 3
 const lettersMax = 64
 
-/** Returns the name that was probably meant: one edit away, two for long names; null if there is none. */
+/** Returns the nearest known name within a Levenshtein distance of 1, or 2 for long names; null if there is none. */
 export function nearestName(typed: string, known: readonly string[]): string | null {
   if (typed.length < lettersMin || typed.length > lettersMax) return null
   const max = typed.length < 6 ? 1 : 2
   const near = known
-    .map((name) => ({ name, errors: lettersApart(typed, name) }))
-    .filter(({ errors }) => errors <= max)
-    .sort((a, b) => a.errors - b.errors)
+    .map((name) => ({ name, distance: levenshteinDistance(typed, name) }))
+    .filter(({ distance }) => distance <= max)
+    .sort((a, b) => a.distance - b.distance)
   return near[0]?.name ?? null
 }
 
-/** The number of letters inserted, removed or changed (Levenshtein distance), computed row by row. */
-function lettersApart(one: string, other: string): number {
+function levenshteinDistance(one: string, other: string): number {
   let row = Array.from({ length: other.length + 1 }, (_, i) => i)
   for (let i = 1; i <= one.length; i++) {
     const next = [i]

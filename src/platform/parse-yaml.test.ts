@@ -8,7 +8,7 @@ const refused = (text: string, message: RegExp): void =>
     (error) => error instanceof YamlFault && message.test(error.message),
   )
 
-test('aliases repeat what they name, as often as it is of use', () => {
+test('aliases repeat their anchors, many times if needed', () => {
   assert.deepEqual(parseYaml('a: &x {b: 1}\nc: *x\nd: [*x, *x]'), {
     a: { b: 1 },
     c: { b: 1 },
@@ -20,7 +20,7 @@ test('aliases repeat what they name, as often as it is of use', () => {
   assert.deepEqual(parseYaml('[&x 1, *x, &x 2, *x]'), [1, 1, 2, 2])
 })
 
-test('an alias in what it names is refused, wherever it stands there', () => {
+test('an alias within its own anchor is refused at any depth', () => {
   for (const text of ['&l {x: *l}', 'a: &l [1, {b: [*l]}]', '&l {? [*l] : 1}', 'a: &a {b: &b {c: *b, d: *a}}']) {
     refused(text, /^the alias \*[lab] is within the anchor that it names/)
   }
@@ -38,7 +38,7 @@ test('aliases that repeat aliases are refused before anything grows', () => {
   refused(`a: &x 1\nb: [${'*x,'.repeat(10_001)}]`, /^10001 aliases, but at most 10000/)
 })
 
-test('invalid or too deeply nested YAML is refused in words', () => {
+test('invalid or too deeply nested YAML is refused with the reason', () => {
   refused('a: [1', /at line 1/)
   refused('a: *none', /^the alias \*none has no anchor before it$/)
   refused('['.repeat(10_000), /nested too deeply/)

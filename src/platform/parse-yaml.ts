@@ -1,6 +1,6 @@
 import { isAlias, isCollection, isPair, parseDocument } from 'yaml'
 
-/** The reason, in words, why a text is refused as YAML. */
+/** Why a text is refused as YAML, as a sentence. */
 export class YamlFault extends Error {}
 
 /** The limit on aliases: the library searches all anchors for each. */
@@ -28,13 +28,13 @@ export function parseYaml(text: string): unknown {
     }
     return document.toJS({ maxAliasCount: -1 })
   } catch (error) {
-    // The stack overflowed: parsing and measuring recurse as deeply as the text nests.
+    // A stack overflow: parsing and measuring recurse to the depth of the nesting.
     if (error instanceof RangeError) throw new YamlFault(tooDeep)
     throw error
   }
 }
 
-/** Measures how large a document would be without aliases. Visits each node once. */
+/** Measures how large a document is after its aliases are expanded. Visits each node once. */
 class Expansion {
   /** The sizes of anchors by name; null while an anchor is being measured. */
   readonly #sizes = new Map<string, number | null>()

@@ -1,6 +1,6 @@
 /**
- * Encodes a text as one segment of the path of an address; returns null if that is impossible. An empty text and dots
- * would name another path, however they are escaped. An unpaired surrogate has no escape.
+ * Encodes a text as one segment of a URL path; returns null if that is impossible. An empty text and dots would change
+ * the path even if escaped. An unpaired surrogate cannot be escaped.
  *
  * `console/shared/path-segment.ts` does the same for pages, which can import nothing from here.
  */

@@ -2,8 +2,9 @@ import { constants } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 
 /**
- * Opens files that are expected in a folder, such as the manifest of a backup. Opening a pipe would wait forever, so
- * files are opened without blocking, and a pipe is refused. Not for a file that a person names, which may be a pipe.
+ * Opens files that are expected in a folder, such as the manifest of a backup. Opening a named pipe would wait forever,
+ * so files are opened without blocking, and a pipe is refused. Do not use this for a file that a person names, which
+ * may be a pipe.
  */
 const withoutWaiting = constants.O_RDONLY | constants.O_NONBLOCK
 

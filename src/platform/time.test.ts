@@ -10,7 +10,7 @@ test('a formatted time is parsed back to the millisecond', () => {
   fc.assert(fc.property(time, (at) => assert.equal(parseTime(formatTime(at)), at)))
 })
 
-test('a time is written as everywhere else, whatever it is', () => {
+test('any time is formatted as by toISOString', () => {
   const any = fc.oneof(
     time,
     fc.integer(),
@@ -84,7 +84,7 @@ test('a text that is not an RFC 3339 time is refused', () => {
   fc.assert(fc.property(fc.string(), (text) => parseTime(text) === null))
 })
 
-test('a leap second is taken where one can be, and nowhere else', () => {
+test('a leap second is accepted where one can be, and nowhere else', () => {
   assert.equal(parseTime('2016-12-31T23:59:60Z'), Date.UTC(2017, 0, 1))
   assert.equal(parseTime('2017-01-01T00:59:60+01:00'), Date.UTC(2017, 0, 1))
   assert.equal(parseTime('2016-12-31T23:59:60.5Z'), Date.UTC(2017, 0, 1) + 500)
@@ -92,7 +92,7 @@ test('a leap second is taken where one can be, and nowhere else', () => {
   assert.equal(parseTime('2016-12-31T23:59:60+01:00'), null)
 })
 
-test('the years 0001 to 9999 are taken, the zero time of Go and .NET among them', () => {
+test('the years 0001 to 9999 are accepted, including the zero time of Go and .NET', () => {
   assert.equal(parseTime('0001-01-01T00:00:00Z'), firstMs)
   assert.equal(formatTime(firstMs), '0001-01-01T00:00:00.000Z')
   assert.equal(parseTime('0099-12-31T00:00:00Z'), Date.parse('0099-12-31T00:00:00Z'))
@@ -133,7 +133,7 @@ test('an interval is wrong if its start is not before its end, to the last digit
   assert.equal(isWrongInterval('2026-11-15T08:30:00Z', undefined), false)
 })
 
-test('the fractions of a moment are cut to milliseconds, not rounded', () => {
+test('fractions of a second are truncated to milliseconds, not rounded', () => {
   fc.assert(
     fc.property(fraction, ({ text, milliseconds }) =>
       assert.equal(parseTime(text), Date.UTC(2026, 10, 15, 8, 30) + milliseconds),
@@ -143,7 +143,7 @@ test('the fractions of a moment are cut to milliseconds, not rounded', () => {
   assert.equal(parseTime('2026-11-15t08:30:00.1z'), Date.UTC(2026, 10, 15, 8, 30) + 100)
 })
 
-test('the seconds to the next UTC day lead into it', () => {
+test('the seconds to the next UTC day end in that day', () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: Date.UTC(9999, 0, 1) }), (at) => {
       const seconds = secondsToNextUtcDay(at)

@@ -54,15 +54,14 @@ function readMoment(text: string): Moment | null {
 export const parseTime = (text: string): number | null => readMoment(text)?.timeMs ?? null
 
 /**
- * The same for a bound of an interval that includes its start and excludes its end. Stored times are whole milliseconds,
- * so a bound between two of them is rounded up: it separates the same times.
+ * Parses a bound of a half-open interval. A bound between two milliseconds is rounded up. That selects the same stored
+ * times, which are whole milliseconds.
  */
 export function parseBound(text: string): number | null {
   const moment = readMoment(text)
   return moment === null ? null : moment.timeMs + (moment.finer === '' ? 0 : 1)
 }
 
-/** For an optional parameter. */
 export const parseOptionalTime = (text: string | undefined): number | null =>
   text === undefined ? null : parseTime(text)
 
@@ -80,7 +79,8 @@ export function isWrongInterval(from: string | undefined, to: string | undefined
 }
 
 /**
- * For a text that was checked when it was stored. Throws for an invalid time, so that it is not taken for an absent one.
+ * Parses a text that was checked when it was stored. Throws for an invalid time, so that it is not mistaken for an
+ * absent one.
  */
 export const parseKnownTime = (text: string): number => known(text, parseTime)
 export const parseKnownBound = (text: string): number => known(text, parseBound)
@@ -94,8 +94,8 @@ function known(text: string, parse: (text: string) => number | null): number {
 const digits = (number: number, length: number) => String(number).padStart(length, '0')
 
 /**
- * The text is assembled from prepared pieces and cached days. That takes a tenth of the time of `toISOString`, which
- * would be the most expensive part of a page of the feed.
+ * The parts from which `formatTime` builds a text, which is much faster than `toISOString`. Times are a large part of a
+ * page of the feed.
  */
 const minutes = Array.from({ length: 1440 }, (_, i) => `${digits(Math.floor(i / 60), 2)}:${digits(i % 60, 2)}:`)
 const seconds = Array.from({ length: 60 }, (_, i) => `${digits(i, 2)}.`)
@@ -112,7 +112,7 @@ export function formatTime(timeMs: number): string {
   }
   const rest = timeMs - number * dayMs
   const second = Math.floor(rest / 1000)
-  // Short pieces are joined first, so that the engine makes one flat string and not a chain of pieces.
+  // The order of the concatenations makes V8 build one flat string and not a rope.
   return day + minutes[Math.floor(second / 60)]! + (seconds[second % 60]! + milliseconds[rest % 1000]!)
 }
 

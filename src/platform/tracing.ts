@@ -1,16 +1,19 @@
 import type { IncomingHttpHeaders } from 'node:http'
 
 /**
- * The port through which parts of the code report their work as spans of a trace. Names and attributes are few and fixed.
- * They never contain text of documents or queries, addresses, names or keys.
+ * The port for tracing. Names and attributes of spans are few and fixed. They never contain text of documents or
+ * queries, addresses, names or keys.
  */
 export interface Tracer {
   /** Runs the work as a span: a child of the current span, or the root of a new trace. */
   span<T>(name: string, work: () => T, attributes?: Attributes): T
-  /** The same, but only within a trace. Loops that poll use it, so that they start no traces. */
-  part<T>(name: string, work: () => T, attributes?: Attributes): T
-  /** Wraps a port so that each call is such a part, named by the prefix and the method. */
-  calls<Port extends object>(prefix: string, port: Port, about?: AboutCall): Port
+  /**
+   * Runs the work as a child of the current span. Without one, only runs the work, so that polling loops start no
+   * traces.
+   */
+  childSpan<T>(name: string, work: () => T, attributes?: Attributes): T
+  /** Wraps a port so that each call is a child span, named by the prefix and the method. */
+  traceMethods<Port extends object>(prefix: string, port: Port, about?: AboutCall): Port
   /** Starts the span of a request, which may name the trace that it belongs to. Returns null if nothing is traced. */
   request(name: string, headers: IncomingHttpHeaders, attributes: Attributes): TracedRequest | null
 }
@@ -21,9 +24,9 @@ export type AboutCall = (method: string, args: readonly unknown[]) => Attributes
 /** A traced request. Its span ends when the request is over. */
 export interface TracedRequest {
   readonly traceId: string
-  /** Runs the work, and all that it starts, as a part of the request. */
+  /** Runs the work, and everything that it starts, as a part of the request. */
   within(work: () => void): void
-  tell(attributes: Attributes): void
+  setAttributes(attributes: Attributes): void
   /** `hasFailed` is true if the failure is on our side. */
   end(attributes: Attributes, hasFailed: boolean): void
 }
@@ -31,7 +34,7 @@ export interface TracedRequest {
 /** The tracer for a process without tracing: runs only the work. */
 export const untraced: Tracer = {
   span: (_name, work) => work(),
-  part: (_name, work) => work(),
-  calls: (_prefix, port) => port,
+  childSpan: (_name, work) => work(),
+  traceMethods: (_prefix, port) => port,
   request: () => null,
 }

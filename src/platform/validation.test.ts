@@ -45,7 +45,7 @@ const cases: [string, TSchema, unknown, string][] = [
   ['list', Type.Object({ a: Type.Array(shortText, { maxItems: 9 }) }), { a: 'x' }, 'a must be a list'],
   ['the body itself', Type.Object({}), [], 'the body must be an object'],
   ['choice', Type.Object({ a: choice(['x', 'y']) }), { a: 'z' }, 'a must be one of x, y'],
-  ['choice, given something else', Type.Object({ a: choice(['x', 'y']) }), { a: 5 }, 'a must be one of x, y'],
+  ['choice, with another type', Type.Object({ a: choice(['x', 'y']) }), { a: 5 }, 'a must be one of x, y'],
   [
     'time',
     Type.Object({ a: Type.String({ format: 'date-time' }) }),
@@ -112,7 +112,7 @@ const cases: [string, TSchema, unknown, string][] = [
   ['text or null', Type.Object({ a: Type.Union([shortText, Type.Null()]) }), { a: 1 }, 'a must be a string'],
   ['a choice of one', Type.Object({ a: choice(['x']) }), { a: 'y' }, 'a must be x'],
   [
-    'texts, numbers or yes and no, and it is none of them',
+    'a union of simple types, with none of them',
     Type.Object({ a: Type.Union([shortText, Type.Number(), Type.Boolean()]) }),
     { a: {} },
     'a must be a string or a number or true or false',
@@ -178,7 +178,7 @@ test('three faults are named, the rest counted, and at most twenty listed', () =
   )
 })
 
-test('a value that a list has again counts once, and is read once', () => {
+test('duplicates in a list are removed before its items are counted', () => {
   const schema = Type.Object({ a: Type.Array(shortText, { minItems: 1, maxItems: 2, [readOnce]: true }) })
   for (const [sent, read] of [
     [['x', 'x'], ['x']],
@@ -260,15 +260,15 @@ test('every fault is reported for a value of ten thousand parts, and the first o
   assert.equal(refusal(schema, { numbers: Array.from({ length: 90_000 }, () => 1), a: 1, b: 2 }), null)
 })
 
-test('an unescaped + in a time of an address is explained; in a body a space is an ordinary fault', () => {
+test('an unescaped + in a time of a URL is explained; in a body a space is an ordinary fault', () => {
   const schema = Type.Object({ a: Type.String({ format: 'date-time' }) })
-  const asked = (query: string) => refusal(schema, Object.fromEntries(new URLSearchParams(query)), 'querystring')
-  const told = 'a has a space instead of +: encode + as %2B in a URL'
-  assert.equal(asked('a=2026-11-16T00:00:00+01:00'), told)
-  assert.equal(asked('a=2026-11-16T00:00:00.250+01:00'), told)
-  assert.equal(asked('a=2026-11-16T00:00:00%2B01:00'), null)
+  const refusalOf = (query: string) => refusal(schema, Object.fromEntries(new URLSearchParams(query)), 'querystring')
+  const explained = 'a has a space instead of +: encode + as %2B in a URL'
+  assert.equal(refusalOf('a=2026-11-16T00:00:00+01:00'), explained)
+  assert.equal(refusalOf('a=2026-11-16T00:00:00.250+01:00'), explained)
+  assert.equal(refusalOf('a=2026-11-16T00:00:00%2B01:00'), null)
   const usual = 'a must be an RFC 3339 time such as 2026-11-15T08:30:00Z'
-  for (const query of ['a=2026-11-16+00:00', 'a=noon', 'a=']) assert.equal(asked(query), usual)
+  for (const query of ['a=2026-11-16+00:00', 'a=noon', 'a=']) assert.equal(refusalOf(query), usual)
   assert.equal(refusal(schema, { a: '2026-11-16T00:00:00 01:00' }), usual)
 })
 

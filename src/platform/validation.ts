@@ -13,19 +13,19 @@ import { isWrongInterval, parseTime } from './time.ts'
 export { choice, choices, componentName, describedBy, named, readOnce } from './choice.ts'
 
 /**
- * Bodies are not converted. Query strings and path parameters, which are all text, may become numbers and booleans. The
- * schemas refuse unknown fields (`additionalProperties: false`).
+ * Values in bodies are not converted. Those in query strings and path parameters, which are all text, may become
+ * numbers and booleans. The schemas refuse unknown fields (`additionalProperties: false`).
  *
- * Each schema is compiled twice. The first validator stops at the first fault and alone decides, so the schema's own
- * limits bound its cost for any input. The second finds every fault for the answer. It runs only for refused values that
- * are small.
+ * Each schema is compiled twice. The first validator stops at the first fault and decides alone, so the schema's own
+ * limits bound its cost for any input. The second finds every fault for the response. It runs only for refused values
+ * that are small.
  */
 const options = { useDefaults: true, removeAdditional: false, strict: false } as const
 
 /** A refused value with more nested values than this is described only by its first fault. */
 const describedValuesMax = 10_000
 
-/** `verbose` only for short values: it keeps the faulty value, from which a repeated parameter is recognised. */
+/** `verbose` keeps the faulty value, which shows a repeated parameter. It is used only for texts, which are short. */
 function make(coerceTypes: boolean, allErrors: boolean): Ajv2020 {
   const ajv = new Ajv2020({ ...options, coerceTypes, allErrors, verbose: coerceTypes })
   ajv.addFormat('date-time', { type: 'string', validate: (text: string) => parseTime(text) !== null })
@@ -36,17 +36,17 @@ function make(coerceTypes: boolean, allErrors: boolean): Ajv2020 {
   return ajv
 }
 
-/** On a time: names the field beside it that must be an earlier time, if it is present. */
+/** Set on a time. Names the sibling field that must be an earlier time, if it is present. */
 export const laterThan = 'x-later-than'
 
 const isLater: SchemaValidateFunction = (other: string, text: string, _, context) => {
-  const beside = context?.parentData?.[other]
+  const sibling = context?.parentData?.[other]
   isLater.errors = [{ keyword: laterThan, params: { other } }]
   // A text that is not a time is refused by its format.
-  return typeof beside !== 'string' || !isWrongInterval(beside, text)
+  return typeof sibling !== 'string' || !isWrongInterval(sibling, text)
 }
 
-/** On an object of any content: every text and name in it can be stored and sent exactly. */
+/** Set on an object of any content. Every text and name in it can be stored and returned exactly. */
 export const exactWithin = 'x-exact-within'
 
 const isExactWithin: SchemaValidateFunction = (_: boolean, object: object) => {
@@ -64,7 +64,7 @@ const isExactWithin: SchemaValidateFunction = (_: boolean, object: object) => {
   return true
 }
 
-/** A longer list is longer than any list may be, and `maxItems` refuses it. */
+/** Longer lists are not deduplicated. Every `maxItems` is smaller, so they are refused. */
 const readOnceMax = 10_000
 
 const dropRepeats: SchemaValidateFunction = (_: boolean, list: unknown[]) => {
@@ -74,7 +74,7 @@ const dropRepeats: SchemaValidateFunction = (_: boolean, list: unknown[]) => {
   return true
 }
 
-const asTheyAre = { firstFault: make(false, false), everyFault: make(false, true) }
+const unconverted = { firstFault: make(false, false), everyFault: make(false, true) }
 const fromText = { firstFault: make(true, false), everyFault: make(true, true) }
 
 export interface Validator {
@@ -87,7 +87,7 @@ interface ValidatorOptions {
   readonly nullIsAbsent?: boolean
 }
 
-/** Throws for a schema with which checking a value could cost more than reading it. */
+/** Throws for a schema without limits (`unboundedPartsOf`). */
 export function validatorFor(
   schema: object,
   part: string | undefined,
@@ -96,9 +96,9 @@ export function validatorFor(
   const unbounded = unboundedPartsOf(schema, part)
   if (unbounded.length > 0) throw new Error(`a schema has no bounds: ${unbounded.join('; ')}`)
   const isText = part === 'querystring' || part === 'params'
-  const kind = isText ? fromText : asTheyAre
+  const kind = isText ? fromText : unconverted
   let prepare = isText ? markWrongIntegers(schema) : null
-  // Compiled when first needed: compiling is slow, and most validators are never used in a process.
+  // Compiled on first use, because compiling is slow and a process never uses most validators.
   let decide: ValidateFunction | null = null
   let describe: ValidateFunction | null = null
   const validate = (value: unknown): boolean => {
@@ -117,8 +117,8 @@ export function validatorFor(
 }
 
 /**
- * Adds to each error about a language the value that was sent, because it would be hard to find in a long list. Adds to
- * an unknown field the names of the known fields.
+ * Adds the sent value to each error about a language, because it is hard to find in a long list. Adds the names of the
+ * known fields to the error about an unknown field.
  */
 function withContext(errors: ErrorObject[], value: unknown, schema: object): ErrorObject[] {
   const at = (whole: unknown, names: readonly string[]): unknown =>
@@ -149,7 +149,7 @@ function holdsMoreThan(most: number, value: unknown): boolean {
   return false
 }
 
-/** Only digits are a whole number. Ajv would also accept 0x10, 1e1 and 1.0. */
+/** A whole number has only digits. Ajv would also accept 0x10, 1e1 and 1.0. */
 const wholeNumber = /^-?\d+$/
 
 /** Replaces a wrong number by a text that Ajv cannot read as one, so that it is refused as a wrong type. */
@@ -175,7 +175,7 @@ export const orNull = <T extends TSchema>(schema: T, about: TSchemaOptions = {})
 
 export const dateTime = Type.String({ format: 'date-time' })
 
-/** An ID that is only looked up. The store decides whether it exists. */
+/** An ID that is only looked up, so any form is accepted. */
 export const idOf = (what: string) =>
   Type.String({ minLength: 1, maxLength: 128, description: `The ID of the ${what}.` })
 
@@ -190,14 +190,14 @@ export const pageSize = (most: number, fallback: number) =>
     }),
   )
 
+/** Unpaired surrogates, for patterns with the flag u, in which a surrogate pair is one character. */
+export const surrogates = '\\ud800-\\udfff'
 /**
- * Characters that some stores cannot hold: NUL, and unpaired surrogates, which JSON can write and UTF-8 cannot. They are
- * refused in IDs and in texts that are compared, because replacing them could make two IDs equal. For patterns with the
- * flag u, in which a whole pair is one character. Other characters are written \x00, which the languages of all generated
- * clients can read: Go does not accept \u0000.
+ * Characters that some stores cannot hold: NUL, and unpaired surrogates, which JSON can write and UTF-8 cannot. They
+ * are refused in IDs and in texts that are compared, because replacing them could make two IDs equal. NUL is written
+ * \x00, because Go, the language of a generated client, does not accept \u0000.
  */
-export const halves = '\\ud800-\\udfff'
-const unstorable = `\\x00${halves}`
+const unstorable = `\\x00${surrogates}`
 
 /** The pattern of texts that are only compared. */
 export const exactPattern = `^[^${unstorable}]*$`
@@ -216,11 +216,11 @@ export const webAddressPattern = `^[Hh][Tt][Tt][Pp][Ss]?://[^\\s\\x01-\\x1f\\x7f
 /** The pattern of texts that appear in lists, logs and terminals. */
 export const printablePattern = `^[^\\x01-\\x1f\\x7f${unstorable}]*$`
 
-/**
- * The pattern of names that identify people: no control characters, no marks of direction, which make one name look like
- * another, and no other invisible characters. Only joiners, which some scripts need, may be within a name.
- */
 const unseen = '\\x7f-\\x9f\\xad\\u061c\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff'
+/**
+ * The pattern of names that identify people: no control characters, no marks of direction, which make one name look
+ * like another, and no other invisible characters. Only joiners, which some scripts need, may be within a name.
+ */
 export const personPattern = `^ *[^\\s\\x01-\\x1f\\u200c\\u200d${unseen}${unstorable}][^\\x01-\\x1f${unseen}${unstorable}]*$`
 
 /** The pattern of languages in requests of readers. Documents have them in the same form. */
@@ -245,10 +245,10 @@ export const Languages = Type.Array(Type.String({ pattern: languagePattern }), {
   description: 'ISO 639-1 codes, two lowercase letters each.',
 })
 
-/** Replaces those characters by U+FFFD in texts that are read and not compared. */
+/** Replaces characters that cannot be stored by U+FFFD, in texts that are read and not compared. */
 export const storableText = (text: string): string => text.replaceAll('\u0000', '\ufffd').toWellFormed()
 
-/** The largest number of faults that an answer lists. */
+/** The largest number of faults that a response lists. */
 const detailsMax = 20
 
 /** The largest number of errors that are examined: several can be about one fault, and the work must be bounded. */
@@ -273,9 +273,9 @@ export function detailsOf(found: readonly ErrorObject[]): readonly ErrorDetail[]
 }
 
 /**
- * A value that fits no branch of a union has errors in each branch, which contradict each other. Keeps only the errors of
- * the branches that have its type, or replaces all by one error that lists the types. The branch "or null" is mentioned
- * only if nothing else is.
+ * A value that matches no branch of a union has errors for each branch, which contradict each other. Keeps only the
+ * errors of the branches that have its type, or replaces all by one error that lists the types. The branch "or null" is
+ * mentioned only if nothing else is.
  */
 function withoutUnions(errors: readonly ErrorObject[]): readonly ErrorObject[] {
   const instead = new Map<ErrorObject, ErrorObject | null>()
@@ -293,8 +293,8 @@ function withoutUnions(errors: readonly ErrorObject[]): readonly ErrorObject[] {
     const [first] = wrongTypes
     if (first === undefined || wrongTypes.length < branches.length) continue
     const types = wrongTypes.map(({ params }) => String(params.type))
-    const told = types.filter((type) => type !== 'null')
-    instead.set(first, { ...first, params: { type: (told.length > 0 ? told : types).join() } })
+    const shown = types.filter((type) => type !== 'null')
+    instead.set(first, { ...first, params: { type: (shown.length > 0 ? shown : types).join() } })
   }
   return errors.flatMap((error) => {
     const other = instead.get(error)
@@ -356,7 +356,6 @@ function detailOf(error: ErrorObject): ErrorDetail {
   }
 }
 
-/** Written before the name of the field if other names follow. */
 const unknownField = 'unknown field'
 
 function unknownFieldInWords({ params, data }: ErrorObject): string {
@@ -383,7 +382,7 @@ const pathOf = (pointer: string): string =>
       .replaceAll('~0', '~'),
   )
 
-/** A time whose offset has lost its + sign, because + means a space in an address. */
+/** A time whose offset has lost its + sign, because an unescaped + in a query string is a space. */
 const spaceForPlus = /T[\d:.]+ \d\d:\d\d$/
 
 const formats: Record<string, string> = {
@@ -423,7 +422,7 @@ function sentenceOf({ path, message }: ErrorDetail): string {
   return path === '' ? `the body ${message}` : `${path} ${message}`
 }
 
-/** Returns the message of the whole answer: the first faults, by name. */
+/** Returns the message of the error response: the first faults, with their fields. */
 export function messageOf(details: readonly ErrorDetail[]): string {
   if (details.length === 0) return 'the request is not valid'
   const shown = details.slice(0, 3).map(sentenceOf)

@@ -25,7 +25,7 @@ const faultsOf = (environment: Record<string, string>, overrides: Record<string,
   }
 }
 
-test('without anything set, everything has its default', () => {
+test('without settings, everything has its default', () => {
   const config = readConfig({})
   assert.equal(config.host, '127.0.0.1')
   assert.equal(config.port, 8080)
@@ -35,18 +35,18 @@ test('without anything set, everything has its default', () => {
   assert.deepEqual(config.corsOrigins, [])
 })
 
-test('without an admin token there is one that nobody can know', () => {
+test('none as the admin token creates one that nobody knows', () => {
   const tokens = [1, 2].map(() => readConfig({ TIDEMARK_ADMIN_TOKEN: 'none' }).adminToken!)
   assert.notEqual(tokens[0], tokens[1])
   for (const token of tokens) assert.match(token, /^[\w-]{43}$/)
 })
 
-test('a flag wins over the environment; an empty text is as if unset', () => {
+test('a flag takes precedence over the environment; an empty text counts as unset', () => {
   assert.equal(readConfig({ TIDEMARK_PORT: '1' }, { TIDEMARK_PORT: '2' }).port, 2)
   assert.equal(readConfig({ TIDEMARK_PORT: '' }).port, 8080)
 })
 
-test('each wrong value is one fault that names the setting, what it was and what it may be', () => {
+test('each wrong value is one fault that names the setting, its value and the valid values', () => {
   const wrong: [string, string, RegExp][] = [
     ['HOST', 'a b', /host name or address/],
     ['HOST', 'http://x', /host name or address/],
@@ -77,7 +77,7 @@ test('each wrong value is one fault that names the setting, what it was and what
   }
 })
 
-test('all faults are reported together, unknown settings among them, and no secret with them', () => {
+test('all faults are reported together, including unknown settings, and without secrets', () => {
   const faults = faultsOf({
     TIDEMARK_PORT: 'x',
     TIDEMARK_LOG_LEVEL: 'y',
@@ -90,7 +90,7 @@ test('all faults are reported together, unknown settings among them, and no secr
   assert.deepEqual(faultsOf({ PATH: '/bin', TIDEMARKISH: 'x' }), [])
 })
 
-test('nodes of a search cluster are addresses without a path, and what is wrong in one is not shown', () => {
+test('nodes of a search cluster are addresses without a path, and a wrong one is not shown', () => {
   const nodes = 'https://operator:hush@one:9200, http://two'
   assert.deepEqual(readConfig({ TIDEMARK_SEARCH_URL: nodes }).searchUrl, [
     'https://operator:hush@one:9200',
@@ -110,7 +110,7 @@ test('nodes of a search cluster are addresses without a path, and what is wrong 
   }
 })
 
-test('a value in the wrong setting is not shown where it may have a password in it', () => {
+test('a value in the wrong setting is not shown if it may contain a password', () => {
   const names = settingHelp.map(({ environment }) => environment).filter((one) => !one.endsWith('_FILE'))
   const address = 'postgres://odd:S3CRET@127.0.0.1/odd'
   for (const name of names) {
@@ -133,7 +133,7 @@ test('a value in the wrong setting is not shown where it may have a password in 
 const hardPassword = 'a/b#c?d@e:f%2Fg%h+i j&k=l[m]n\\o"p$q’r'
 const database = { TIDEMARK_DATABASE_HOST: 'db.internal', TIDEMARK_DATABASE_NAME: 'tidemark' }
 
-test('host, port, name, user and password of the database make its address, whatever the password is made of', () => {
+test('host, port, name, user and password of the database make its address, whatever characters they have', () => {
   assert.equal(readConfig(database).databaseUrl, 'postgres://db.internal:5432/tidemark')
   const login = { TIDEMARK_DATABASE_USER: 'me@here/too', TIDEMARK_DATABASE_PASSWORD: hardPassword }
   const address = { ...database, TIDEMARK_DATABASE_HOST: '::1', TIDEMARK_DATABASE_PORT: '6543', ...login }
@@ -150,7 +150,7 @@ test('host, port, name, user and password of the database make its address, what
   )
 })
 
-test('user and password of the database also go with an address that has none, and never twice', () => {
+test('user and password of the database are added to an address that has none, and refused for one that has them', () => {
   const login = { TIDEMARK_DATABASE_USER: 'me', TIDEMARK_DATABASE_PASSWORD: hardPassword }
   for (const address of ['postgres://db:1/tidemark?sslmode=verify-full', 'postgres:///tidemark?host=/run/postgresql']) {
     const client = new pg.Client(readConfig({ TIDEMARK_DATABASE_URL: address, ...login }).databaseUrl!)
@@ -165,7 +165,7 @@ test('user and password of the database also go with an address that has none, a
   }
 })
 
-test('parts of an address that do not go together are faults that say what to change', () => {
+test('parts of an address that contradict each other are faults that say what to change', () => {
   const wrong: [Record<string, string>, RegExp][] = [
     [
       { TIDEMARK_DATABASE_HOST: 'db', TIDEMARK_DATABASE_URL: 'postgres://db/x' },
@@ -192,7 +192,7 @@ test('parts of an address that do not go together are faults that say what to ch
   assert.equal(readConfig({ ...database, TIDEMARK_ROLES: 'api' }).roles.length, 1)
 })
 
-test('a flag that says where the database is wins over all parts of the environment', () => {
+test('a flag with the address of the database takes precedence over all parts in the environment', () => {
   const all = { ...database, TIDEMARK_DATABASE_PORT: '1', TIDEMARK_DATABASE_PASSWORD_FILE: '/nowhere' }
   const url = 'postgres://me:hush@other/tidemark'
   assert.equal(readConfig(all, { TIDEMARK_DATABASE_URL: url }).databaseUrl, url)
@@ -202,7 +202,7 @@ test('a flag that says where the database is wins over all parts of the environm
   )
 })
 
-test('user and password of the cluster go into the address of every node that has none', () => {
+test('user and password of the cluster are added to the address of every node', () => {
   const login = { TIDEMARK_SEARCH_USER: 'me', TIDEMARK_SEARCH_PASSWORD: hardPassword }
   const nodes = readConfig({ TIDEMARK_SEARCH_URL: 'https://one:9200,https://two', ...login }).searchUrl!
   assert.deepEqual(
@@ -215,7 +215,7 @@ test('user and password of the cluster go into the address of every node that ha
   assert.ok(!faults.join().includes('hush'))
 })
 
-test('every secret may be in a file, without the newline at its end, and never in both places', () => {
+test('every secret may be in a file, whose final newline is ignored, but not in both places', () => {
   const token = 'a-token-of-many-letters'
   const [name, file] = ['TIDEMARK_ADMIN_TOKEN', 'TIDEMARK_ADMIN_TOKEN_FILE']
   for (const end of ['', '\n', '\r\n']) {
@@ -266,7 +266,7 @@ test('every secret may be in a file, without the newline at its end, and never i
   )
 })
 
-test('every variable that the README, the documents and the pages tell people to set may stay set', () => {
+test('every variable that the README, the documents and the console tell people to set is accepted', () => {
   const root = join(import.meta.dirname, '../..')
   const named = new Set<string>()
   const places = ['README.md', 'docs/**/*.md', 'console/**/*.{ts,html,md}', 'deploy/**/*.*', 'deploy/Dockerfile']
@@ -283,7 +283,7 @@ test('every variable that the README, the documents and the pages tell people to
   }
 })
 
-test('any settings give either a complete configuration or faults', () => {
+test('any settings result in either a complete configuration or faults', () => {
   const names = settingHelp.map(({ environment }) => environment)
   fc.assert(
     fc.property(fc.dictionary(fc.constantFrom(...names), fc.string()), (environment) => {

@@ -6,9 +6,9 @@ import { parseS3Address, s3AddressExpected } from './s3-address.ts'
 import { readTracing, type TracingSettings } from './tracing-settings.ts'
 
 /**
- * The settings of an instance: one table, read once, with all faults reported together. No other code reads the
- * environment. Each setting is an environment variable and, under the same name, a flag of `serve` (TIDEMARK_DATA_DIR,
- * --data-dir).
+ * The settings of an instance: one table, read once from the environment, with all faults reported together. No other
+ * code reads settings from it. Each setting is an environment variable and, under the same name, a flag of `serve`
+ * (TIDEMARK_DATA_DIR, --data-dir).
  */
 export interface Config {
   readonly host: string
@@ -41,7 +41,9 @@ export interface Config {
   readonly tracing: TracingSettings | null
 }
 
-/** Parts of addresses as separate settings, so that a password need not be escaped. Config has only whole addresses. */
+/**
+ * Parts of addresses as separate settings, so that a password need not be escaped. `Config` has only whole addresses.
+ */
 interface AddressParts {
   readonly databaseHost: string | null
   readonly databasePort: number | null
@@ -52,7 +54,7 @@ interface AddressParts {
   readonly searchPassword: string | null
 }
 
-/** Settings that may be read from a file, which NAME_FILE names. */
+/** Settings that may be read from a file, whose path is in NAME_FILE. */
 const secrets: readonly string[] = [
   'adminToken',
   'databaseUrl',
@@ -78,7 +80,7 @@ export type Role = (typeof roles)[number]
 interface Setting<T> {
   readonly fallback: string | null
   readonly about: string
-  /** The valid values, as the end of the sentence "… but it must be". */
+  /** The valid values, as the end of the sentence "… but it must be …". */
   readonly expected: string
   /** Returns undefined if the text is not valid. */
   readonly parse: (text: string) => T | undefined
@@ -89,7 +91,7 @@ const integer = (least: number, most: number) => (text: string) => {
   return value >= least && value <= most ? value : undefined
 }
 
-/** User names and passwords of a database or cluster. A line break is a mistake of the file or the shell. */
+/** User names and passwords of a database or cluster. A line break is a mistake in the file or the shell. */
 const user: Pick<Setting<string>, 'expected' | 'parse'> = {
   expected: 'up to 128 characters without line breaks',
   parse: (text) => (/^\P{C}{1,128}$/u.test(text) ? text : undefined),
@@ -122,7 +124,7 @@ const settings: { readonly [K in keyof Settings]: Setting<Settings[K]> } = {
   },
   adminToken: {
     fallback: null,
-    about: 'the admin token; none for no token without a name; if not set, one is created and printed once',
+    about: 'the unnamed admin token; the value `none` disables it; if not set, one is created and printed once',
     expected: '16 to 256 printable characters without spaces, or none',
     parse: (text) => {
       // A random token that nobody knows.
@@ -141,7 +143,7 @@ const settings: { readonly [K in keyof Settings]: Setting<Settings[K]> } = {
   },
   databaseHost: {
     fallback: null,
-    about: 'the host of that database, instead of an address with everything in it',
+    about: 'the host of the PostgreSQL database, instead of a whole address',
     expected: 'a host name or address, such as db.internal',
     parse: (text) => (/^[A-Za-z0-9.:_-]{1,255}$/.test(text) ? text : undefined),
   },
@@ -169,7 +171,7 @@ const settings: { readonly [K in keyof Settings]: Setting<Settings[K]> } = {
   },
   databaseConnectionsMax: {
     fallback: '10',
-    about: 'maximum connections of this process to the database, plus two',
+    about: 'size of the connection pool for the database; the process opens two more connections',
     expected: 'a whole number from 2 to 1000',
     parse: integer(2, 1000),
   },
@@ -221,13 +223,13 @@ const settings: { readonly [K in keyof Settings]: Setting<Settings[K]> } = {
   },
   searchPrefix: {
     fallback: 'tidemark',
-    about: 'prefix for the names of its indexes; each instance on a cluster needs its own',
+    about: 'prefix for the names of the OpenSearch indexes; each instance on a cluster needs its own',
     expected: 'up to 64 lower-case letters, digits and hyphens, a letter first',
     parse: (text) => (/^[a-z][a-z0-9-]{0,63}$/.test(text) ? text : undefined),
   },
   searchShards: {
     fallback: '1',
-    about: 'shards of new indexes there; one is enough for about ten million chunks',
+    about: 'shards of new OpenSearch indexes; one is enough for about ten million chunks',
     expected: 'a whole number from 1 to 1024',
     parse: integer(1, 1024),
   },
@@ -372,7 +374,7 @@ export const settingHelp: readonly { flag: string; environment: string; about: s
     return secrets.includes(key) ? [own, { ...file, about: aboutFile(environment), fallback: null }] : [own]
   })
 
-/** One line for each wrong setting: its name, its value and the valid values. */
+/** One line for each wrong setting: its name, its value (or the length of the value) and the valid values. */
 export class ConfigError extends Error {
   readonly faults: readonly string[]
   constructor(faults: readonly string[]) {
@@ -389,10 +391,10 @@ export function readConfig(environment: Given, overrides: Given = {}): Config {
   const faults: string[] = []
   const values: { [K in keyof Settings]?: Settings[K] } = {}
   const known = new Set(settingHelp.map((setting) => setting.environment))
-  const outranked = outrankedBy(overrides)
+  const overridden = overriddenBy(overrides)
   for (const [key, setting] of Object.entries(settings)) {
     const name = environmentName(key)
-    const given = givenText(key, outranked.has(name) ? {} : environment, overrides, faults)
+    const given = givenText(key, overridden.has(name) ? {} : environment, overrides, faults)
     if (given === undefined) continue
     const text = given ?? setting.fallback
     if (text === null) {
@@ -412,7 +414,7 @@ export function readConfig(environment: Given, overrides: Given = {}): Config {
   if (values.embeddingUrl !== null && values.embeddingModel === null) {
     faults.push('TIDEMARK_EMBEDDING_URL is set, so TIDEMARK_EMBEDDING_MODEL must be the name of a model')
   }
-  // If a part is wrong, the combination of the parts is not checked.
+  // The combination of parts is only checked if every part is valid.
   const { databaseHost, databasePort, databaseName, databaseUser, databasePassword, ...others } = values
   const { searchUser, searchPassword, ...config } = others
   const database = { url: config.databaseUrl, host: databaseHost, port: databasePort, name: databaseName }
@@ -436,7 +438,7 @@ export function readConfig(environment: Given, overrides: Given = {}): Config {
 
 const allRead = (values: object): boolean => Object.values(values).every((value) => value !== undefined)
 
-/** Returns null if nothing is set; undefined if the file cannot be read, which adds a fault. */
+/** Returns null if nothing is set; undefined after adding a fault. */
 function givenText(key: string, environment: Given, overrides: Given, faults: string[]): string | null | undefined {
   const name = environmentName(key)
   if (!secrets.includes(key)) return (overrides[name] ?? environment[name]) || null
@@ -458,7 +460,7 @@ function givenText(key: string, environment: Given, overrides: Given, faults: st
   }
 }
 
-/** Removes the newline with which editors and shells end a file. */
+/** Reads a secret file, without its final newline. */
 function secretIn(path: string): string {
   const stat = statSync(path)
   if (!stat.isFile()) throw new Error('it is not a file')
@@ -475,8 +477,8 @@ function reasonOf(error: unknown): string {
   return code ?? message
 }
 
-/** A flag that locates the database takes precedence over every environment variable that does so. */
-function outrankedBy(overrides: Given): ReadonlySet<string> {
+/** The environment variables to ignore: --database-url overrides all parts; --database-host overrides the URL. */
+function overriddenBy(overrides: Given): ReadonlySet<string> {
   const has = (key: string): boolean =>
     overrides[environmentName(key)] !== undefined || overrides[environmentName(key) + fileSuffix] !== undefined
   const parts = ['databaseHost', 'databasePort', 'databaseName', 'databaseUser', 'databasePassword']
@@ -554,8 +556,8 @@ function refuseLogin({ name, user, password }: Login, faults: string[]): void {
 const isPlain = (key: string): boolean => !secrets.includes(key) && !/(Url|Host|Name|User)$/.test(key)
 
 /**
- * A wrong secret is still a secret, and any setting may contain an address with a password by mistake, so such values are
- * not shown.
+ * A wrong secret is still a secret, and any setting may contain an address with a password by mistake, so such values
+ * are not shown.
  */
 function shown(key: string, text: string): string {
   return isPlain(key) && !text.includes('@') ? quoted(text) : lengthOf(text)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseS3Address } from './s3-address.ts'
 
-test('a bucket with all that can be said of it', () => {
+test('a bucket with all parameters', () => {
   assert.deepEqual(parseS3Address('s3://results/tidemark/one'), {
     ...{ bucket: 'results', prefix: 'tidemark/one', endpoint: null, region: null, pathStyle: false, redirect: null },
   })

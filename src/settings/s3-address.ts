@@ -1,9 +1,9 @@
-/** A place in a bucket: `s3://bucket/prefix?endpoint=…&region=…&path_style=true`. It never contains credentials. */
+/** A location in a bucket: `s3://bucket/prefix?endpoint=…&region=…&path_style=true`. It never contains credentials. */
 export interface S3Address {
   readonly bucket: string
   /** Without a slash at either end; empty for the whole bucket. */
   readonly prefix: string
-  /** The server, if it is not Amazon's; null for Amazon's. */
+  /** The server; null for Amazon's. */
   readonly endpoint: string | null
   /** Null if the environment or the profile sets it. */
   readonly region: string | null

@@ -12,7 +12,7 @@ function read(environment: Record<string, string>) {
   return { settings: readTracing(environment, faults), faults }
 }
 
-test('an endpoint switches traces on, with what the specification has where nothing is said', () => {
+test('an endpoint switches tracing on, with the defaults of the specification', () => {
   const { settings, faults } = read(on)
   assert.deepEqual(faults, [])
   assert.deepEqual(settings, {
@@ -34,7 +34,7 @@ test('an endpoint switches traces on, with what the specification has where noth
   })
 })
 
-test('without an endpoint, or switched off, nothing is traced and no other variable is looked at', () => {
+test('without an endpoint, or switched off, nothing is traced and other variables are ignored', () => {
   const wrong = { OTEL_TRACES_SAMPLER: 'no such sampler', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }
   for (const environment of [
     wrong,
@@ -46,7 +46,7 @@ test('without an endpoint, or switched off, nothing is traced and no other varia
   }
 })
 
-test('variables for traces win over those for all signals, and headers are put together', () => {
+test('variables for traces take precedence over those for all signals, and headers are merged', () => {
   const folder = mkdtempSync(join(tmpdir(), 'tidemark-tracing-'))
   const ca = join(folder, 'ca.pem')
   writeFileSync(ca, 'PEM')
@@ -75,7 +75,7 @@ test('variables for traces win over those for all signals, and headers are put t
   assert.deepEqual([settings.queueMax, settings.batchMax], [100, 100])
 })
 
-for (const [name, value, said] of [
+for (const [name, value, fault] of [
   ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4318', 'a text of 14 characters, but it must be an http'],
   ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'http://u:secret@h', 'a text of 17 characters, but it must be an http'],
   ['OTEL_EXPORTER_OTLP_PROTOCOL', 'grpc', '"grpc", but it must be one of http/protobuf, http/json'],
@@ -101,12 +101,12 @@ for (const [name, value, said] of [
     const { settings, faults } = read({ ...on, [name as string]: value })
     assert.equal(settings, null)
     assert.equal(faults.length, 1, faults.join('\n'))
-    assert.ok(faults[0]!.startsWith(`${name} is ${said}`), faults[0]!)
+    assert.ok(faults[0]!.startsWith(`${name} is ${fault}`), faults[0]!)
     assert.doesNotMatch(faults[0]!, /secret/)
   })
 }
 
-test('a certificate of the process needs its key', () => {
+test('a client certificate needs its key', () => {
   const { faults } = read({ ...on, OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE: '/dev/null' })
   assert.deepEqual(faults, [
     'OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE and OTEL_EXPORTER_OTLP_CLIENT_KEY go together: set both or none of them',

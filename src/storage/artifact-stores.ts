@@ -11,7 +11,7 @@ import { bucketArtifactFiles, examineBucket } from './s3/artifact-objects.ts'
 
 type ArtifactSettings = Pick<Config, 'artifactsUrl' | 'dataDir'>
 
-/** The folder or bucket in which artifacts are kept, according to the settings. The only code that chooses it. */
+/** The folder or bucket of artifacts according to the settings. No other code chooses it. */
 export function artifactFilesOf({ artifactsUrl, dataDir }: ArtifactSettings): ArtifactFiles {
   const bucket = bucketOf(artifactsUrl)
   if (bucket === null) return folderArtifactFiles(folderOf({ artifactsUrl, dataDir }))

@@ -17,34 +17,34 @@ export interface OpenOptions {
    * Waits for a store on another machine that cannot be reached yet; called with the reason for each attempt. Without
    * it, opening fails.
    */
-  readonly stillAway?: (why: Error) => void
+  readonly stillUnavailable?: (why: Error) => void
 }
 
-/** A kind of store at the location that the settings give. Loads the modules of a technology on demand. */
+/** A kind of store, at the location in the settings. Loads the modules of its technology on demand. */
 export interface Backend {
   /** The name for people. */
   readonly name: string
   /** Whether several processes may serve it at once. */
   readonly shared: boolean
-  /** False if there is certainly no store. */
+  /** False if the store does not exist. True if only a connection could tell. */
   isThere(): boolean
   /** Creates the store, or brings its schema up to date, if needed. */
   open(options?: OpenOptions): Promise<OpenStore>
-  upkeep(): Promise<Upkeep>
+  maintenance(): Promise<StoreMaintenance>
 }
 
-/** Operations of commands on the store as a whole. */
-export interface Upkeep {
+/** Operations on a whole store, for commands. */
+export interface StoreMaintenance {
   /** Changes nothing. */
   schema(): Promise<Schema>
   /** The schema to which this version migrates the store. */
   readonly newestSchema: number
-  /** Checks how it is stored, for operators; other checks look at its contents. Changes nothing. */
+  /** Checks the database or file itself, for operators. Other checks look at its contents. Changes nothing. */
   examine(): Promise<readonly Finding[]>
   readonly backup: BackupByTidemark | BackupByOwnTools
   /** For moving an instance to another kind of store; null if this kind does not support it. */
   readonly copySource: (() => Promise<OpenCopySource>) | null
-  readonly copyTarget: ((asked: CopyTargetRequest) => Promise<OpenCopyTarget>) | null
+  readonly copyTarget: ((request: CopyTargetRequest) => Promise<OpenCopyTarget>) | null
 }
 
 export interface BackupByTidemark
@@ -54,7 +54,7 @@ export interface BackupByTidemark
   readonly examineStore: VerifyParts['examineStore']
 }
 
-/** The commands that make and restore backups. */
+/** The names of the database's own commands that make and restore backups. */
 export interface BackupByOwnTools {
   readonly by: 'own tools'
   readonly backup: string
@@ -62,7 +62,7 @@ export interface BackupByOwnTools {
 }
 
 export interface OpenCopySource extends CopySource {
-  /** No other process has the store, nor can open it until this is closed. */
+  /** Whether no other process has the store open, and none can open it until this is closed. */
   readonly alone: boolean
   readonly tables: readonly string[]
   /** The oldest entry of the audit log, which is unique to the instance; null if there is none. */

@@ -5,10 +5,10 @@ import { embeddedBackend } from './sqlite/embedded-backend.ts'
 
 type StoreSettings = Pick<Config, 'databaseUrl' | 'databaseConnectionsMax' | 'dataDir'>
 
-/** The embedded store of a data folder, whatever the settings choose: the source of a move. */
+/** The embedded store of a data folder, whatever the settings choose. */
 export { embeddedBackend }
 
-/** The store of the settings. The only place that chooses it. */
+/** The store according to the settings. No other code chooses it. */
 export function backendOf({ databaseUrl, databaseConnectionsMax, dataDir }: StoreSettings): Backend {
   return databaseUrl === null ? embeddedBackend(dataDir) : postgresBackend(databaseUrl, databaseConnectionsMax)
 }

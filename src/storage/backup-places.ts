@@ -6,7 +6,7 @@ import { parseS3Address, type S3Address, s3AddressExpected } from '../settings/s
 import { folderOfBackups } from './files/backup-folder.ts'
 import { bucketOfBackups } from './s3/backup-bucket.ts'
 
-/** The bucket or folder of backups that a text names. The only code that chooses it. */
+/** The bucket or folder of backups that a text names. No other code chooses it. */
 export function backupPlaceOf(text: string): BackupPlace {
   const address = bucketOf(text)
   return address === null ? folderOfBackups(resolve(text)) : bucketOfBackups(address)

@@ -6,9 +6,9 @@ import { DatabaseSync } from 'node:sqlite'
 import { suite, test } from 'node:test'
 import pg from 'pg'
 import { isFullDiskError, isMachineTrouble, RoomForWrites } from './full-disk.ts'
-import { isFullDiskError as isFullDiskOfServer, isPassing } from './postgres/troubles.ts'
+import { isFullDiskError as isFullDiskOfServer, isTransient } from './postgres/troubles.ts'
 
-suite('what a database says of a full disk', () => {
+suite('errors of a full disk', () => {
   const folder = mkdtempSync(join(tmpdir(), 'tidemark-full-'))
   test.after(() => rmSync(folder, { recursive: true, force: true }))
 
@@ -21,7 +21,7 @@ suite('what a database says of a full disk', () => {
     return assert.fail('it did not throw')
   }
 
-  test('SQLite without another page is a full disk; a fault in a query, or a file that cannot be opened, is none', () => {
+  test('SQLite: a database that cannot grow is a full disk; an invalid query or an unopenable file is not', () => {
     const path = join(folder, 'small.sqlite')
     const database = new DatabaseSync(path)
     database.exec('create table t (x text); pragma max_page_count = 4')
@@ -38,33 +38,33 @@ suite('what a database says of a full disk', () => {
     assert.ok(isFullDiskError(Object.assign(new Error('write'), { code: 'ENOSPC' }), path))
   })
 
-  test('PostgreSQL says it by its code', () => {
-    const said = (code: string) => Object.assign(new pg.DatabaseError('no space left', 1, 'error'), { code })
-    assert.ok(isFullDiskOfServer(said('53100')))
-    assert.ok(!isFullDiskOfServer(said('42P01')))
-    assert.ok(!isFullDiskOfServer(said('XX000')))
+  test('PostgreSQL: the error code decides', () => {
+    const errorWith = (code: string) => Object.assign(new pg.DatabaseError('no space left', 1, 'error'), { code })
+    assert.ok(isFullDiskOfServer(errorWith('53100')))
+    assert.ok(!isFullDiskOfServer(errorWith('42P01')))
+    assert.ok(!isFullDiskOfServer(errorWith('XX000')))
     const refused = Object.assign(new pg.DatabaseError('could not write init file', 1, 'error'), { code: 'XX000' })
-    assert.ok(isFullDiskOfServer(refused) && isPassing(refused), 'others are connected already')
+    assert.ok(isFullDiskOfServer(refused) && isTransient(refused), 'other connections are already open')
     assert.ok(!isFullDiskOfServer(Object.assign(new Error('x'), { code: '53100' })))
   })
 
-  test('room is lacking from a refused write on, until such a one is done: others may need no room', () => {
+  test('the disk counts as full from a refused write until the same call succeeds, or an ingest', () => {
     const room = new RoomForWrites()
-    assert.ok(!room.isLacking)
+    assert.ok(!room.isFull)
     const cause = new Error('full')
     const refusal = room.refused('content.ingest', cause)
     assert.deepEqual([refusal.code, refusal.retryAfterSeconds, refusal.cause], ['storage_full', 30, cause])
-    assert.ok(room.isLacking)
+    assert.ok(room.isFull)
     room.written('access.recordUse')
-    assert.ok(room.isLacking)
+    assert.ok(room.isFull)
     room.written('content.ingest')
-    assert.ok(!room.isLacking)
+    assert.ok(!room.isFull)
     room.refused('content.ingest', cause)
     room.refused('access.recordUse', cause)
     room.written('access.recordUse')
-    assert.ok(room.isLacking, 'documents were refused too')
+    assert.ok(room.isFull, 'documents were refused too')
     room.refused('access.recordUse', cause)
     room.written('content.ingest')
-    assert.ok(!room.isLacking, 'there is room for what takes the most')
+    assert.ok(!room.isFull, 'an ingest takes the most space')
   })
 })

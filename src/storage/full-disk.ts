@@ -1,6 +1,6 @@
 import { statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { isDiskFull, roomAwaitedSeconds, storageFull } from '../platform/disk-space.ts'
+import { isDiskFull, storageFull, storageFullRetrySeconds } from '../platform/disk-space.ts'
 import type { TidemarkError } from '../platform/errors.ts'
 
 export const sqliteReadOnly = 8
@@ -14,11 +14,11 @@ const sqliteCannotOpen = 14
  */
 const machineCodes = [3, 5, 7, sqliteCannotOpen]
 
-/** SQLite's primary result code. The higher bits of an error code are more specific. */
+/** SQLite's primary result code, which is the lowest byte of an extended result code. */
 export const sqliteErrorKind = (error: unknown): number =>
   ((error as { errcode?: number } | undefined)?.errcode ?? 0) % 256
 
-/** These codes are about the machine, and say nothing about the contents of the file, which may be intact. */
+/** True if the machine is at fault. Such an error says nothing about the contents of the file, which may be intact. */
 export function isMachineTrouble(error: unknown, path: string): boolean {
   return machineCodes.includes(sqliteErrorKind(error)) || isFullDiskError(error, path)
 }
@@ -45,8 +45,8 @@ export const damaged =
   'the database file is damaged: stop the server and restore a backup (tidemark restore FOLDER --force)'
 
 /**
- * True if SQLite failed because the disk is full. SQLite reports that for writes. If it failed to create, map or sync a
- * file, the free space of the disk decides.
+ * True if SQLite failed because the disk is full. SQLite reports this for writes. If it failed to create, map or sync a
+ * file instead, the free space of the disk decides.
  */
 export function isFullDiskError(error: unknown, path: string): boolean {
   const kind = sqliteErrorKind(error)
@@ -55,9 +55,9 @@ export function isFullDiskError(error: unknown, path: string): boolean {
 }
 
 /**
- * Tracks whether the disk has room, as far as the latest writes show. A full disk can still take a small write in
- * place. So only a successful call of the same name as a refused one shows that there is room again, or a call that
- * ingests documents, which takes the most space.
+ * Tracks whether the latest writes found a full disk. A full disk can still take a small write in place. So there is
+ * room again only after a successful call of the same name as a refused one, or after a successful ingest, which takes
+ * the most space.
  */
 export class RoomForWrites {
   /** When each call was refused last, by its name. */
@@ -75,8 +75,8 @@ export class RoomForWrites {
   }
 
   /** After some time without a refusal the state is unknown, so the next write is tried. */
-  get isLacking(): boolean {
-    const since = performance.now() - roomAwaitedSeconds * 1000
+  get isFull(): boolean {
+    const since = performance.now() - storageFullRetrySeconds * 1000
     return this.#refusedAt.values().some((at) => at > since)
   }
 }

@@ -27,7 +27,7 @@ export class NewerStoreError extends UnusableStoreError {
 /**
  * An election among the processes that share a store. The leader works for all of them: it makes vectors, feeds the
  * index that all processes of its version search, or builds the next one. Versions without an index of their own call
- * it `feeding`.
+ * the election `feeding`.
  */
 export type Election = 'vectors' | 'feeding' | `${'feeding' | 'building'}/${string}`
 
@@ -40,27 +40,32 @@ export const buildingElection = (version: string): Election => `building/${versi
 export interface OpenStore {
   readonly store: Store
   readonly migrated: readonly string[]
-  /** Whether it can be read and written, as far as this process knows without asking it, as a text for operators. */
+  /**
+   * Whether the store can be read and written, as far as this process knows without a query. `troubles` are messages
+   * for operators.
+   */
   condition(): { readonly ok: boolean; readonly troubles: readonly string[] }
   /** True after a write was refused because a disk is full, until a similar one succeeds. */
-  lacksRoom(): boolean
+  isDiskFull(): boolean
   /**
    * Removes deleted data from the files of the store, as far as the store can. In a database, deleted rows and index
-   * entries become free to be overwritten. Readers and writers go on, and may have to wait.
+   * entries become free to be overwritten. Reads and writes continue, but may have to wait.
    */
   scrub(): Promise<void>
   /** The number of calls that wait or run, for the metrics. */
   load(): { readonly writer: number; readonly readers: number }
   /**
-   * Whether this process is the leader of an election. An election has at most one leader at a time. Call it again and
-   * again: after a leader is gone, the next process that asks is elected.
+   * Whether this process is the leader of an election. An election has at most one leader at a time. Call it
+   * repeatedly: when a leader is gone, the next process that calls it is elected.
    */
   elected(election: Election): Promise<boolean>
   /** Whether any process leads the election. */
   hasLeader(election: Election): Promise<boolean>
   /** The time of the store's clock, which all processes that share the store use. */
   now(): Promise<number>
-  /** Calls back when another process may have written. Notifications can be lost, so listeners must also poll. */
+  /**
+   * Calls the listener when another process may have written. Notifications can be lost, so listeners must also poll.
+   */
   onForeignWrite(listener: (about: Announcement) => void, incidents: Incidents): void
   /** Notifies of every write by any process; null if some writes are only found by polling. */
   readonly notifications: WriteNotifications | null

@@ -11,8 +11,7 @@ import { bucketOfRemovals } from './s3/removal-objects.ts'
 type RecordSettings = Pick<Config, 'artifactsUrl' | 'dataDir'>
 
 /**
- * The record of removals of an instance, kept below the folder or bucket of its artifacts. The only code that chooses
- * it.
+ * The record of removals of an instance, kept below the folder or bucket of its artifacts. No other code chooses it.
  */
 export function removalRecordOf({ artifactsUrl, dataDir }: RecordSettings, instance: string): RemovalRecord {
   if (!isId('aud', instance)) throw new Error('not the id of an instance')

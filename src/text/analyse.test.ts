@@ -30,7 +30,7 @@ test('an accented word is found without its accents', () => {
   assert.equal(termsOf('resume', 'en'), '=resume|resum')
 })
 
-test('the first term of a position is the word itself, marked where no query asks for it', () => {
+test('the first term of a position is the word itself, marked if no query searches for it', () => {
   const isPaired = (text: string) => {
     const charClass = charClassOf(text.codePointAt(0)!)
     return charClass >= CharClass.han && charClass <= CharClass.hangul
@@ -66,7 +66,7 @@ test('marks that are letters stay', () => {
   assert.equal(termsOf('が', 'ja'), 'が')
 })
 
-test('Chinese, Japanese, Korean and Thai need no blanks', () => {
+test('Chinese, Japanese, Korean and Thai are split without blanks', () => {
   assert.equal(termsOf('机器学习', 'zh'), '机|机器 器|器学 学|学习|习')
   assert.equal(termsOf('猫', 'zh'), '猫')
   assert.equal(termsOf('食べる', 'ja'), '食|食べ べる|る')
@@ -75,17 +75,17 @@ test('Chinese, Japanese, Korean and Thai need no blanks', () => {
   assert.equal(termsOf('ภาษาไทย', 'th'), 'ภาษา ไทย')
 })
 
-test('a language without a stemmer is also indexed by the first letters', () => {
+test('a word in a language without a stemmer is also indexed by its first letters', () => {
   assert.equal(termsOf('listopadowych dni', 'pl'), 'listopadowych|listop* dni')
   assert.equal(termsOf('kisiwa kisiwani kisiw', 'sw'), 'kisiwa|kisiwa* kisiwani|kisiwa* kisiw')
 })
 
 test('an Arabic noun is found with and without its article, however short it is', () => {
   const nouns = 'كتاب مدينة سنة لغة كرة آلة إنسان أرض حكومة بحر وطن لبن ابن شمس ألمانية'.split(' ')
-  const askedFor = (word: string) => analyse(word, 'ar').terms.filter((term) => !term.startsWith('='))
+  const searchableTerms = (word: string) => analyse(word, 'ar').terms.filter((term) => !term.startsWith('='))
   for (const noun of nouns) {
     for (const article of ['ال', 'وال', 'فال', 'بال', 'كال', ...(noun.startsWith('ل') ? [] : ['لل'])]) {
-      const shared = askedFor(article + noun).filter((term) => askedFor(noun).includes(term))
+      const shared = searchableTerms(article + noun).filter((term) => searchableTerms(noun).includes(term))
       assert.notDeepEqual(shared, [], article + noun)
     }
   }
@@ -107,7 +107,7 @@ test('stop words take a position but do not count for length', () => {
   assert.equal(length, 2)
 })
 
-test('offsets give the place in the text', () => {
+test('offsets give the position in the text', () => {
   const text = 'Ein „Fischglas“-artiger Helm'
   const { starts, ends } = analyseLocated(text, 'de')
   assert.deepEqual(
@@ -171,8 +171,8 @@ test('hostile texts take time in proportion to their length', () => {
   ]
   for (const unit of units) {
     const text = unit.repeat(Math.floor(300_000 / unit.length))
-    const began = performance.now()
+    const startedAt = performance.now()
     analyse(text, null)
-    assert.ok(performance.now() - began < 60_000, JSON.stringify(unit))
+    assert.ok(performance.now() - startedAt < 60_000, JSON.stringify(unit))
   }
 })

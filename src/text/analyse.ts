@@ -1,18 +1,20 @@
 import { CharClass, charClassOf, isBlank } from './char-class.ts'
 import { normaliseWord } from './fold-word.ts'
 import { guessLanguage } from './guess-language.ts'
+import type { FirstLetters, RequestedTerms } from './requested-terms.ts'
 import { type RunSink, scanRuns } from './scan-words.ts'
 import { baseLanguage, type StemRule, stemRule, wholeWord } from './stem-word.ts'
 import { unitsOf } from './text-units.ts'
 import type { AnalysedField, LocatedField } from './types.ts'
-import type { TermBeginnings, WantedTerms } from './wanted-terms.ts'
 import { prefixTerm, type WordTerms, wordTerms } from './word-terms.ts'
 
 /** Receives all terms of a word of an alphabetic script. */
 type WordSink = (word: WordTerms, position: number) => void
 type TermSink = (term: string, position: number, start: number, end: number) => void
 
-/** A run of a dictionary script is passed to the segmenter in pieces of this many UTF-16 units, which bounds its work. */
+/**
+ * A run of a dictionary script is passed to the segmenter in pieces of this many UTF-16 units, which bounds its work.
+ */
 const DICTIONARY_RUN_MAX = 4096
 
 /** The longest character with its marks, in UTF-16 units. A longer one is cut. */
@@ -22,8 +24,8 @@ let dictionaryWords: Intl.Segmenter | undefined
 
 /**
  * Turns a text into terms by the rules of its language (ISO 639-1, a region may follow). Without a language it is
- * guessed. If that fails, each word is stemmed in the most common language of its script. Never throws, and takes time in
- * proportion to the text.
+ * guessed. If that fails, each word is stemmed in the most common language of its script. Never throws, and takes time
+ * in proportion to the text.
  */
 export function analyse(text: string, language: string | null): AnalysedField {
   const terms: string[] = []
@@ -45,26 +47,26 @@ export function analyseLocated(text: string, language: string | null): LocatedFi
 }
 
 /**
- * Finds the requested terms of a text, at the positions that `analyse` would give them, relative to the first one found.
- * Only the text between two of them is analysed, because most texts have none or one. The length stays 0, because it
- * would need all words. Pass `guess` if the language of the text has been guessed already.
+ * Finds the requested terms of a text, at the positions that `analyse` would give them, relative to the first one
+ * found. Only the text between two of them is analysed, because most texts have none or one. The length stays 0,
+ * because it would need all words. Pass `guess` if the language of the text has been guessed already.
  */
 export function locateTerms(
   text: string,
   language: string | null,
-  wanted: WantedTerms,
+  requested: RequestedTerms,
   guess: typeof guessLanguage = guessLanguage,
 ): LocatedField {
   const field: LocatedField = { terms: [], positions: [], length: 0, starts: [], ends: [] }
   const { positions } = field
   const base = baseLanguage(language) ?? guess(text)
-  const beginnings = wanted.beginningsIn(base)
-  const reader = new Reader(text, base, beginnings, (term, position, start, end) => {
-    if (wanted.has(term)) pushLocated(field, term, position, start, end)
+  const firstLetters = requested.firstLettersIn(base)
+  const reader = new Reader(text, base, firstLetters, (term, position, start, end) => {
+    if (requested.has(term)) pushLocated(field, term, position, start, end)
   })
   let countedTo = 0
   let next = 0
-  scanWanted(text, beginnings, (from, to) => {
+  scanCandidates(text, firstLetters, (from, to) => {
     const before = positions.length
     reader.position = 0
     reader.read(from, to)
@@ -81,26 +83,26 @@ export function locateTerms(
 }
 
 /**
- * Returns the requested terms of a text in order, without positions. Only pieces between two blanks that may contain one
- * are analysed.
+ * Returns the requested terms of a text in order, without positions. Only pieces between two blanks that may contain
+ * one are analysed.
  */
 export function findTerms(
   text: string,
   language: string | null,
-  wanted: WantedTerms,
-  see: (term: string, start: number, end: number) => void,
+  requested: RequestedTerms,
+  onTerm: (term: string, start: number, end: number) => void,
 ): void {
   const base = languageOf(text, language)
-  const beginnings = wanted.beginningsIn(base)
-  const reader = new Reader(text, base, beginnings, (term, _, start, end) => {
-    if (wanted.has(term)) see(term, start, end)
+  const firstLetters = requested.firstLettersIn(base)
+  const reader = new Reader(text, base, firstLetters, (term, _, start, end) => {
+    if (requested.has(term)) onTerm(term, start, end)
   })
-  scanWanted(text, beginnings, (from, to) => reader.read(from, to))
+  scanCandidates(text, firstLetters, (from, to) => reader.read(from, to))
 }
 
 /**
- * Splits a text without regard to its language: into terms of scripts that are read alike in all languages, and words,
- * which take a position if `word` returns that a term is left of them.
+ * Splits a text without regard to its language: into terms of scripts that are analysed alike in all languages, and
+ * words. A word takes a position if `word` returns true, because a term is left of it.
  */
 export function locateWords(
   text: string,
@@ -116,22 +118,30 @@ export function locateWords(
 }
 
 /**
- * Visits the parts of a text that may contain a requested term, each from a blank to a blank; the whole text if that
- * cannot be told.
+ * Visits the parts of a text that may contain a requested term, each from a blank to a blank. Visits the whole text if
+ * `firstLetters` is null.
  */
-function scanWanted(text: string, wanted: TermBeginnings | null, see: (from: number, to: number) => void): void {
-  if (wanted === null) {
-    see(0, text.length)
+function scanCandidates(
+  text: string,
+  firstLetters: FirstLetters | null,
+  visit: (from: number, to: number) => void,
+): void {
+  if (firstLetters === null) {
+    visit(0, text.length)
     return
   }
   const units = unitsOf(text)
   let end = 0
-  for (let place = wanted.nextPlace(units, 0); place < text.length; place = wanted.nextPlace(units, end)) {
-    let start = place
+  for (
+    let next = firstLetters.nextCandidate(units, 0);
+    next < text.length;
+    next = firstLetters.nextCandidate(units, end)
+  ) {
+    let start = next
     while (start > end && !isBlank(units[start - 1]!)) start -= 1
-    end = place + 1
+    end = next + 1
     while (end < text.length && !isBlank(units[end]!)) end += 1
-    see(start, end)
+    visit(start, end)
   }
 }
 
@@ -143,8 +153,8 @@ function pushLocated(field: LocatedField, term: string, position: number, start:
 }
 
 /**
- * Returns the field length, which is the positions without those of stop words. Passes the terms to `sink` one by one, or
- * to `wordSink` by word.
+ * Returns the field length, which is the positions without those of stop words. Passes the terms to `sink` one by one,
+ * or to `wordSink` by word.
  */
 export function readTerms(text: string, language: string | null, sink: TermSink, wordSink?: WordSink): number {
   const reader = new Reader(text, languageOf(text, language), null, sink, wordSink)
@@ -157,15 +167,15 @@ function languageOf(text: string, language: string | null): string | null {
 }
 
 /**
- * Passes on the terms of a text, or of parts that begin and end at blanks, and counts their positions. Words whose first
- * letters rule out a requested term are skipped, so they are not checked for stop words.
+ * Passes on the terms of a text, or of parts that begin and end at blanks, and counts their positions. Words whose
+ * first letters rule out a requested term are skipped, so they are not checked for stop words.
  */
 class Reader {
   position = 0
   stopWords = 0
   readonly #text: string
   readonly #language: string | null
-  readonly #wanted: TermBeginnings | null
+  readonly #firstLetters: FirstLetters | null
   readonly #sink: TermSink
   readonly #wordSink: WordSink | null
   readonly #rules: StemRule[] = []
@@ -173,29 +183,29 @@ class Reader {
   constructor(
     text: string,
     language: string | null,
-    wanted: TermBeginnings | null,
+    firstLetters: FirstLetters | null,
     sink: TermSink,
     wordSink: WordSink | null = null,
   ) {
     this.#text = text
     this.#language = language
-    this.#wanted = wanted
+    this.#firstLetters = firstLetters
     this.#sink = sink
     this.#wordSink = wordSink
   }
 
   read(from: number, to: number): void {
-    scanRuns(this.#text, this.#see, from, to)
+    scanRuns(this.#text, this.#addRun, from, to)
   }
 
-  readonly #see: RunSink = (start, end, charClass) => {
+  readonly #addRun: RunSink = (start, end, charClass) => {
     const text = this.#text
     const sink = this.#sink
     if (charClass === CharClass.dictionary) {
       this.position = addDictionaryWords(text, start, end, this.position, sink)
     } else if (charClass >= CharClass.han) {
       this.position = addPairs(text, start, end, this.position, sink)
-    } else if (this.#wanted?.passOver(text, start)) {
+    } else if (this.#firstLetters?.rulesOut(text, start)) {
       this.position += 1
     } else {
       this.#rules[charClass] ??= stemRule(this.#language, charClass)
@@ -231,10 +241,10 @@ function unitTerm(text: string, start: number, end: number): string {
 }
 
 /**
- * Indexes Han, kana and Hangul by pairs of neighbouring characters, so a run of n takes n - 1 positions. A Han character
- * is also a term by itself, because it may be a word. A Hangul syllable is one only if it stands alone or is the first of
- * two (a noun of one syllable with its particle), and a kana only if no pair begins with it. The first syllable of a
- * longer Hangul word is marked, for prefix queries.
+ * Indexes Han, kana and Hangul by bigrams (pairs of neighbouring characters), so a run of n takes n - 1 positions. A
+ * Han character is also a term by itself, because it may be a word. A Hangul syllable is one only if it stands alone or
+ * is the first of two (a noun of one syllable with its particle), and a kana only if no pair begins with it. The first
+ * syllable of a longer Hangul word is marked, for prefix queries.
  */
 function addPairs(text: string, start: number, end: number, position: number, sink: TermSink): number {
   let next = position

@@ -8,8 +8,8 @@ const BLANK_REACH = 24
 const CHARACTER_REACH = 16
 
 /**
- * Returns up to `count` parts of the text, in order, none longer than `length` (UTF-16 units) and none overlapping: those
- * that match the most clauses of the query, then those with the most hits. Hits must be ordered by their start.
+ * Returns up to `count` parts of the text, in order, none longer than `length` (UTF-16 units) and none overlapping:
+ * those that match the most clauses of the query, then those with the most hits. Hits must be ordered by their start.
  */
 export function bestWindows(text: string, hits: readonly Hit[], count: number, length: number): TextRange[] {
   const windows: TextRange[] = []
@@ -67,9 +67,9 @@ function windowAround(text: string, cluster: TextRange, taken: readonly TextRang
     ...taken.filter((range) => range.start >= cluster.end).map((range) => range.start),
   )
   const spare = length - (cluster.end - cluster.start)
-  const wantedStart = Math.max(before, cluster.start - Math.floor(spare / 2))
-  const end = Math.min(after, wantedStart + length)
-  const start = Math.max(before, Math.min(wantedStart, end - length))
+  const idealStart = Math.max(before, cluster.start - Math.floor(spare / 2))
+  const end = Math.min(after, idealStart + length)
+  const start = Math.max(before, Math.min(idealStart, end - length))
   return trimRange(text, wordStart(text, start, cluster.start), wordEnd(text, end, Math.max(cluster.end, start)))
 }
 

@@ -12,8 +12,8 @@ export const titleWeight = 3
 /** Returns the idf of a term that `count` of `chunks` chunks contain. */
 export const idfOf = (chunks: number, count: number): number => Math.log(1 + (chunks - count + 0.5) / (count + 0.5))
 
-/** Returns the upper bound of the score of a term with this idf, which it approaches as its frequency grows. */
-export const weightOfIdf = (idf: number): number => idf * (k1 + 1)
+/** Returns the upper bound of the score of a term with this idf. The score approaches it as the frequency grows. */
+export const maxScoreOfIdf = (idf: number): number => idf * (k1 + 1)
 
 /** Normalises by the length of a chunk: `normBase + normStep * length`. */
 export interface LengthNorm {

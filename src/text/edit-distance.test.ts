@@ -22,7 +22,7 @@ function distanceTable(a: readonly string[], b: readonly string[]): number[][] {
 
 const letters = (text: string) => Int32Array.from(text, (letter) => letter.codePointAt(0)!)
 
-test('typing errors are letters put in, left out, changed or changed about', () => {
+test('typing errors are letters inserted, removed, changed or transposed', () => {
   const distance = (typed: string, word: string) => new EditDistance(letters(typed), 2).to(letters(word), word.length)
   assert.equal(distance('ligthouse', 'lighthouse'), 1)
   assert.equal(distance('lihgthouse', 'lighthouse'), 1)
@@ -33,7 +33,7 @@ test('typing errors are letters put in, left out, changed or changed about', () 
   assert.equal(distance('toration', 'restoration'), 3)
 })
 
-test('distances are those of the whole table, within the limit, to words and to their beginnings', () => {
+test('distances are those of the whole table, within the limit, to words and to their prefixes', () => {
   const short = fc.string({ unit: fc.constantFrom('a', 'b', 'c', 'ä', '😀'), maxLength: 9 })
   const word = fc
     .tuple(fc.constantFrom('', 'cab', 'c'.repeat(26), 'ab'.repeat(16)), short)

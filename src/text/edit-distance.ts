@@ -17,7 +17,7 @@ export class EditDistance {
     this.#rows = [0, 1, 2].map(() => new Int32Array(typed.length + 1)) as [Int32Array, Int32Array, Int32Array]
   }
 
-  /** Returns the distance to the first `length` letters of a word; above `max` for anything further. */
+  /** Returns the distance to the first `length` letters of a word; a number above `max` if it is larger. */
   to(word: Int32Array, length: number): number {
     if (Math.abs(length - this.#typed.length) > this.#max) return this.#max + 1
     return this.#positions === null
@@ -34,8 +34,8 @@ export class EditDistance {
 
   /**
    * Computes a row of the table at once (Hyyrö, "A bit-vector algorithm for computing Levenshtein and Damerau edit
-   * distances"): bits say where a distance is one more, or one less, than its neighbour beside or above. Only the last
-   * column is added up.
+   * distances"): bits say where a distance is one more, or one less, than its neighbour to the left or above. Only
+   * the last column is summed.
    */
   #walkBits(positions: LetterPositions, word: Int32Array, length: number, anyPrefix: boolean): number {
     const columns = this.#typed.length
@@ -46,9 +46,9 @@ export class EditDistance {
     let distance = columns
     let best = anyPrefix ? columns : max + 1
     for (let i = 0; i < length; i++) {
-      const here = positions.of(word[i]!)
-      const changedAbout = ((~same & here) << 1) & before
-      same = ((((here & more) + more) | 0) ^ more) | here | less | changedAbout
+      const matches = positions.of(word[i]!)
+      const transposed = ((~same & matches) << 1) & before
+      same = ((((matches & more) + more) | 0) ^ more) | matches | less | transposed
       const besideMore = less | ~(same | more)
       const besideLess = same & more
       distance += ((besideMore >>> lastColumn) & 1) - ((besideLess >>> lastColumn) & 1)
@@ -57,7 +57,7 @@ export class EditDistance {
       const shifted = (besideMore << 1) | 1
       more = (besideLess << 1) | ~(same | shifted)
       less = shifted & same
-      before = here
+      before = matches
     }
     return anyPrefix ? best : distance
   }
@@ -79,8 +79,8 @@ export class EditDistance {
       row[from - 1] = least
       for (let j = from; j <= to; j++) {
         const change = last[j - 1]! + (letter === typed[j - 1] ? 0 : 1)
-        const leftOut = j < i + max ? last[j]! + 1 : far
-        let distance = Math.min(change, leftOut, row[j - 1]! + 1)
+        const removed = j < i + max ? last[j]! + 1 : far
+        let distance = Math.min(change, removed, row[j - 1]! + 1)
         if (i > 1 && j > 1 && letter === typed[j - 2] && word[i - 2] === typed[j - 1]) {
           distance = Math.min(distance, before[j - 2]! + 1)
         }
@@ -104,9 +104,9 @@ class LetterPositions {
   readonly #others = new Map<number, number>()
 
   constructor(word: Int32Array) {
-    for (const [place, letter] of word.entries()) {
-      if (letter < 128) this.#low[letter]! |= 1 << place
-      else this.#others.set(letter, (this.#others.get(letter) ?? 0) | (1 << place))
+    for (const [position, letter] of word.entries()) {
+      if (letter < 128) this.#low[letter]! |= 1 << position
+      else this.#others.set(letter, (this.#others.get(letter) ?? 0) | (1 << position))
     }
   }
 

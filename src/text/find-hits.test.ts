@@ -5,17 +5,17 @@ import { locateTerms } from './analyse.ts'
 import { arbitraryLanguage, arbitraryText } from './arbitrary-text.ts'
 import { findHits } from './find-hits.ts'
 import { parseQuery } from './parse-query.ts'
+import { RequestedTerms } from './requested-terms.ts'
 import type { KeywordQuery, LocatedText } from './types.ts'
-import { WantedTerms } from './wanted-terms.ts'
 
-/** The terms of a query's words and phrases, located as the ranking locates them. */
+/** The terms of a query's words and phrases, located as the reranker locates them. */
 function located(text: string, language: string | null, { clauses }: KeywordQuery): LocatedText {
-  const wanted = clauses.filter(({ kind }) => kind !== 'mustNot')
-  const terms = wanted.flatMap((clause) => (clause.type === 'word' ? clause.group : clause.groups.flat()))
-  return { language, field: locateTerms(text, language, new WantedTerms(terms)) }
+  const positive = clauses.filter(({ kind }) => kind !== 'mustNot')
+  const terms = positive.flatMap((clause) => (clause.type === 'word' ? clause.group : clause.groups.flat()))
+  return { language, field: locateTerms(text, language, new RequestedTerms(terms)) }
 }
 
-test('hits are the same where the terms of the query were located before', () => {
+test('hits are the same if the terms of the query were located before', () => {
   const queries = fc.oneof(
     fc.constantFrom('running dogs', '"running in" dogs', '猫 -dogs "été café"', 'U.S. häuser'),
     arbitraryText,
@@ -32,11 +32,11 @@ test('hits are the same where the terms of the query were located before', () =>
 test('terms located by other rules, or for fewer terms, are not used', () => {
   const text = 'The dogs are running.'
   const query = parseQuery('running dog', ['en'])
-  const nothing = locateTerms('', null, new WantedTerms([]))
+  const nothing = locateTerms('', null, new RequestedTerms([]))
   assert.equal(findHits(text, 'en', query).length, 2)
   assert.equal(findHits(text, 'en', query, { language: 'de', field: nothing }).length, 2)
   assert.equal(findHits(text, null, query, { language: 'en', field: nothing }).length, 2)
-  const prefixQuery = parseQuery('dogs runn', ['en'], { lastIsBeginning: true })
+  const prefixQuery = parseQuery('dogs runn', ['en'], { lastIsPrefix: true })
   assert.equal(findHits(text, 'en', prefixQuery, located(text, 'en', prefixQuery)).length, 2)
   assert.equal(findHits(text, 'en', query, { language: 'en', field: nothing }).length, 0)
   assert.equal(findHits(text, null, query, { language: null, field: nothing }).length, 0)

@@ -1,6 +1,6 @@
 import { findTerms, locateTerms } from './analyse.ts'
+import { hasPrefix, RequestedTerms } from './requested-terms.ts'
 import type { KeywordQuery, LocatedField, LocatedText, PhraseClause } from './types.ts'
-import { termBegins, WantedTerms } from './wanted-terms.ts'
 
 /** A range of the text that a clause of the query matched. `clause` is its index among the query's clauses. */
 export type Hit = { start: number; end: number; clause: number }
@@ -8,18 +8,18 @@ export type Hit = { start: number; end: number; clause: number }
 /** A query prepared for finding it in texts, computed once for as long as the query is in use. */
 type PreparedQuery = {
   clausesByTerm: ReadonlyMap<string, readonly number[]>
-  beginnings: readonly (readonly [number, string])[]
+  prefixes: readonly (readonly [number, string])[]
   phrases: readonly (readonly [number, PhraseClause])[]
-  /** Whether more than the terms of its words and phrases must be found. */
-  isLoose: boolean
-  wanted: WantedTerms
+  /** Whether a clause also matches by prefix or by other terms. */
+  hasExpansions: boolean
+  requested: RequestedTerms
 }
-const lookedFor = new WeakMap<KeywordQuery, PreparedQuery>()
+const preparedQueries = new WeakMap<KeywordQuery, PreparedQuery>()
 
 /**
  * Returns where a text matches the words and phrases of a query, ordered by start. A phrase is one hit from its first
- * word to its last; its words elsewhere are not hits. If the terms of the query were `located` in the text before, by the
- * same rules, the text is not read again.
+ * word to its last; its words elsewhere are not hits. If the terms of the query were `located` in the text before, by
+ * the same rules, the text is not read again.
  */
 export function findHits(
   text: string,
@@ -27,29 +27,29 @@ export function findHits(
   query: KeywordQuery,
   located: LocatedText | null = null,
 ): Hit[] {
-  let looked = lookedFor.get(query)
-  if (looked === undefined) {
-    looked = lookFor(query)
-    lookedFor.set(query, looked)
+  let prepared = preparedQueries.get(query)
+  if (prepared === undefined) {
+    prepared = prepare(query)
+    preparedQueries.set(query, prepared)
   }
-  const { clausesByTerm, beginnings, phrases, isLoose, wanted } = looked
-  if (clausesByTerm.size + beginnings.length + phrases.length === 0) return []
+  const { clausesByTerm, prefixes, phrases, hasExpansions, requested } = prepared
+  if (clausesByTerm.size + prefixes.length + phrases.length === 0) return []
 
   const hits: Hit[] = []
-  const see = (term: string, start: number, end: number): void => {
+  const addHits = (term: string, start: number, end: number): void => {
     for (const clause of clausesByTerm.get(term) ?? []) hits.push({ start, end, clause })
-    for (const [clause, beginning] of beginnings) {
+    for (const [clause, prefix] of prefixes) {
       // A word and its stem can have the same prefix, but are one hit.
       const isHit = hits.at(-1)?.clause === clause && hits.at(-1)?.start === start
-      if (!isHit && termBegins(term, beginning)) hits.push({ start, end, clause })
+      if (!isHit && hasPrefix(term, prefix)) hits.push({ start, end, clause })
     }
   }
-  const known = located?.language === language && !isLoose ? located.field : null
+  const known = located?.language === language && !hasExpansions ? located.field : null
   if (phrases.length === 0 && known === null) {
-    findTerms(text, language, wanted, see)
+    findTerms(text, language, requested, addHits)
   } else {
-    const field = known ?? locateTerms(text, language, wanted)
-    for (const [index, term] of field.terms.entries()) see(term, field.starts[index]!, field.ends[index]!)
+    const field = known ?? locateTerms(text, language, requested)
+    for (const [index, term] of field.terms.entries()) addHits(term, field.starts[index]!, field.ends[index]!)
     for (const [clause, phrase] of phrases) {
       for (const range of findPhrase(field, phrase)) hits.push({ ...range, clause })
     }
@@ -57,11 +57,11 @@ export function findHits(
   return hits.sort((a, b) => a.start - b.start || a.end - b.end)
 }
 
-function lookFor(query: KeywordQuery): PreparedQuery {
+function prepare(query: KeywordQuery): PreparedQuery {
   const clausesByTerm = new Map<string, number[]>()
-  const beginnings: [number, string][] = []
+  const prefixes: [number, string][] = []
   const phrases: [number, PhraseClause][] = []
-  let isLoose = false
+  let hasExpansions = false
   for (const [index, clause] of query.clauses.entries()) {
     if (clause.kind === 'mustNot') continue
     if (clause.type === 'phrase') {
@@ -69,19 +69,19 @@ function lookFor(query: KeywordQuery): PreparedQuery {
       continue
     }
     const terms = new Set(clause.group)
-    for (const match of clause.loose ?? []) {
-      isLoose = true
-      if ('beginning' in match) beginnings.push([index, match.beginning])
+    for (const match of clause.expansions ?? []) {
+      hasExpansions = true
+      if ('prefix' in match) prefixes.push([index, match.prefix])
       else for (const term of match.terms) terms.add(term)
     }
     for (const term of terms) clausesByTerm.set(term, [...(clausesByTerm.get(term) ?? []), index])
   }
   const inPhrases = phrases.flatMap(([, { groups }]) => groups.flat())
-  const wanted = new WantedTerms(
+  const requested = new RequestedTerms(
     [...clausesByTerm.keys(), ...inPhrases],
-    beginnings.map(([, beginning]) => beginning),
+    prefixes.map(([, prefix]) => prefix),
   )
-  return { clausesByTerm, beginnings, phrases, isLoose, wanted }
+  return { clausesByTerm, prefixes, phrases, hasExpansions, requested }
 }
 
 function* findPhrase(field: LocatedField, { groups }: PhraseClause): Generator<{ start: number; end: number }> {

@@ -11,7 +11,7 @@ const letters = Array.from({ length: 0x700 }, (_, code) => String.fromCodePoint(
   /[\p{L}\p{M}\p{N}]/u.test(letter),
 )
 
-test('a word that needs nothing but its case has the form that all the steps give it', () => {
+test('the fast path for words that only need lower case gives the same form as all steps', () => {
   for (const letter of letters) assert.equal(normaliseWord(letter), normaliseWord(tatweel + letter), letter)
   const word = fc.array(fc.constantFrom(...letters), { minLength: 1, maxLength: 12 }).map((all) => all.join(''))
   fc.assert(fc.property(word, (any) => assert.equal(normaliseWord(any), normaliseWord(tatweel + any))))
@@ -37,7 +37,7 @@ test('Devanagari: nasals written out or as a dot, and letters with and without t
   assert.notEqual(foldAccents(normaliseWord('मन')), foldAccents(normaliseWord('मं')))
 })
 
-test('a word is written as the first text that has it writes it', () => {
+test('the written form of a word is that of the first text that has it', () => {
   assert.equal(writtenForm('hauser', ['Die Strasse', 'Häuser, „HÄUSER“']), 'häuser')
   assert.equal(writtenForm('strasse', ['Die Straße', 'Strasse']), 'straße')
   assert.equal(writtenForm('lighthouse', ['The Lighthouse – at sea']), 'lighthouse')

@@ -23,7 +23,7 @@ test('running text shows its language', () => {
   for (const [language, text] of Object.entries(texts)) assert.equal(guessLanguage(text), language, text)
 })
 
-test('capital letters are no other language', () => {
+test('capital letters do not change the language', () => {
   const texts = {
     en: 'WHAT ARE THE RULES FOR THOSE WHO WOULD LIKE TO STAY?',
     de: 'Wie Viele Punkte Gab Die Verteidigung Ab, Und Wann War Das?',
@@ -32,16 +32,16 @@ test('capital letters are no other language', () => {
   for (const [language, text] of Object.entries(texts)) assert.equal(guessLanguage(text), language, text)
 })
 
-test('names, lists and other scripts are left open', () => {
+test('names, lists and other scripts have no clear language', () => {
   for (const text of ['', 'Panthers', 'Kawann Short 24', 'GPU A B C', '机器学习', '!!!'])
     assert.equal(guessLanguage(text), null)
 })
 
-test('any text is answered', () => {
+test('any text gives a language code or null', () => {
   fc.assert(fc.property(arbitraryText, (text) => /^[a-z]{2}$/u.test(guessLanguage(text) ?? 'en')))
 })
 
-test('a text with `isNoneOfParts` has no part with a clear language', () => {
+test('a text with `noPartIsClear` has no part with a clear language', () => {
   const words = fc.constantFrom('the', 'what', 'die', 'de', 'que', 'ist', 'und', 'walrus', 'Pro', '猫', 'W3', 'и')
   const texts = fc.oneof(
     fc.array(words, { maxLength: 8 }).map((some) => some.join(' ')),
@@ -50,9 +50,9 @@ test('a text with `isNoneOfParts` has no part with a clear language', () => {
   let seen = 0
   fc.assert(
     fc.property(texts, texts, (title, body) => {
-      const { isNoneOfParts } = guessWithParts(`${title}\n${body}`)
-      if (isNoneOfParts) assert.deepEqual([guessLanguage(title), guessLanguage(body)], [null, null])
-      seen += isNoneOfParts ? 1 : 0
+      const { noPartIsClear } = guessWithParts(`${title}\n${body}`)
+      if (noPartIsClear) assert.deepEqual([guessLanguage(title), guessLanguage(body)], [null, null])
+      seen += noPartIsClear ? 1 : 0
     }),
     { numRuns: 2000 },
   )
@@ -61,5 +61,5 @@ test('a text with `isNoneOfParts` has no part with a clear language', () => {
 
 test('parts beyond the start of a text are not covered', () => {
   const text = `${'walrus '.repeat(400)}what are the rules for those who would like to stay`
-  assert.deepEqual(guessWithParts(text), { language: null, isNoneOfParts: false })
+  assert.deepEqual(guessWithParts(text), { language: null, noPartIsClear: false })
 })

@@ -4,7 +4,9 @@ import { languagesWithStopWordAt, STOP_WORD_LANGUAGES } from './stop-words.ts'
 
 /** Only the start of a text is read, which bounds the work. */
 const SAMPLE_LENGTH = 2000
-/** A guess needs more than one word that no other language shares, because one may be a name (`Pro` is Czech for `for`). */
+/**
+ * A guess needs more than one word that no other language shares, because one may be a name (`Pro` is Czech for `for`).
+ */
 const WEIGHT_MIN = 1.5
 /** In running text it needs the weight of one such word in 20 words. */
 const WEIGHT_PER_WORD_MIN = 0.05
@@ -51,12 +53,12 @@ export const guessLanguage = (text: string): string | null => guessWithParts(tex
 export interface Guess {
   readonly language: string | null
   /** Whether the text has so few function words that no part of it can have a clear language either. */
-  readonly isNoneOfParts: boolean
+  readonly noPartIsClear: boolean
 }
 
-/** The same, and whether parts of the text need not be guessed separately. */
+/** Does the same as `guessLanguage`, and reports whether guessing parts of the text is useless. */
 export function guessWithParts(text: string): Guess {
   const { words, best, weight, secondWeight } = weighLanguages(text)
   const isClear = weight >= Math.max(WEIGHT_MIN, words * WEIGHT_PER_WORD_MIN) && weight >= LEAD_MIN * secondWeight
-  return { language: isClear ? best : null, isNoneOfParts: weight < WEIGHT_MIN && text.length <= SAMPLE_LENGTH }
+  return { language: isClear ? best : null, noPartIsClear: weight < WEIGHT_MIN && text.length <= SAMPLE_LENGTH }
 }

@@ -12,15 +12,15 @@ function mark(text: string, language: string | null, query: string): string[] {
   return highlight(text, language, parseQuery(query, null))
 }
 
-test('stemmed and folded words are marked as they stand', () => {
+test('stemmed and folded words are marked in their written form', () => {
   assert.deepEqual(mark('She runs; her Résumés ran.', 'en', 'running resume'), [
     'She <em>runs</em>; her <em>Résumés</em> ran.',
   ])
   assert.deepEqual(mark('Die Häuser', 'de', 'haus'), ['Die <em>Häuser</em>'])
 })
 
-test('words that begin as the last one are marked whole', () => {
-  const prefixQuery = parseQuery('the resto', ['en'], { lastIsBeginning: true })
+test('words with the last query word as a prefix are marked whole', () => {
+  const prefixQuery = parseQuery('the resto', ['en'], { lastIsPrefix: true })
   assert.deepEqual(highlight('Restored: a RESTORATION, restful.', 'en', prefixQuery), [
     '<em>Restored</em>: a <em>RESTORATION</em>, restful.',
   ])
@@ -41,7 +41,7 @@ test('the pairs of a Chinese word have one mark', () => {
   assert.deepEqual(mark('我爱机器学习吗', 'zh', '机器学习'), ['我爱<em>机器学习</em>吗'])
 })
 
-test('fragments are where the query meets, in order, and apart', () => {
+test('fragments are the parts with the most clauses of the query, in order and without overlap', () => {
   const fragments = mark(TEXT, 'en', 'panthers points "pro bowl" fumbles')
   assert.equal(fragments.length, 2)
   assert.match(fragments[0]!, /^The <em>Panthers<\/em> .*<em>points<\/em>/u)

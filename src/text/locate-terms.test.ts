@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { analyseLocated, findTerms, locateTerms } from './analyse.ts'
 import { arbitraryText } from './arbitrary-text.ts'
+import { RequestedTerms } from './requested-terms.ts'
 import type { LocatedField } from './types.ts'
-import { WantedTerms } from './wanted-terms.ts'
 
 const languages =
   `ar bg da de el en es fi fr ga hi hu hy id it lt ne nl no pt ro ru sr sv ta tr uk zh ja ko th pl xx`.split(' ')
@@ -28,15 +28,15 @@ test('requested terms are located where a full analysis finds them, counted from
         const field = analyseLocated(text, language)
         const some = picks.flatMap((pick) => field.terms[pick % field.terms.length] ?? [])
         const prefixes = n === 0 ? [] : some.splice(0, 1).map((term) => term.replace('=', '').slice(0, n) || 'w')
-        const wanted = new WantedTerms([...some, 'walrus'], prefixes)
-        const expected = rowsOf(field).filter(([term]) => wanted.has(term))
+        const requested = new RequestedTerms([...some, 'walrus'], prefixes)
+        const expected = rowsOf(field).filter(([term]) => requested.has(term))
         const first = expected[0]?.[1] ?? 0
         assert.deepEqual(
-          rowsOf(locateTerms(text, language, wanted)),
+          rowsOf(locateTerms(text, language, requested)),
           expected.map(([term, position, start, end]) => [term, position! - first, start, end]),
         )
         const found: [string, number, number][] = []
-        findTerms(text, language, wanted, (term, start, end) => found.push([term, start, end]))
+        findTerms(text, language, requested, (term, start, end) => found.push([term, start, end]))
         assert.deepEqual(
           found,
           expected.map(([term, , start, end]) => [term, start, end]),

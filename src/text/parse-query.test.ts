@@ -23,7 +23,7 @@ function clausesOf(text: string, languages: string[] | null = ['en']): string {
   return show(parseQuery(text, languages).clauses)
 }
 
-test('bare, required and forbidden words, and phrases', () => {
+test('bare, required and excluded words, and phrases', () => {
   assert.equal(clausesOf('running dogs'), 'run dog')
   assert.equal(clausesOf('+running -dogs "lazy foxes"'), '+run -dog "lazi fox"')
   assert.equal(clausesOf('+"lazy foxes" -"quick cats"'), '+"lazi fox" -"quick cat"')
@@ -31,33 +31,33 @@ test('bare, required and forbidden words, and phrases', () => {
   assert.equal(clausesOf('"fox"'), 'fox')
 })
 
-test('the last word may be a beginning, unless it is quoted or forbidden', () => {
-  const beginnings = (text: string) =>
-    parseQuery(text, ['en'], { lastIsBeginning: true }).clauses.flatMap((clause) =>
-      clause.type === 'word' ? (clause.loose ?? []).map((match) => [clause.typed, match]) : [],
+test('the last word may be a prefix, unless it is quoted or excluded', () => {
+  const prefixes = (text: string) =>
+    parseQuery(text, ['en'], { lastIsPrefix: true }).clauses.flatMap((clause) =>
+      clause.type === 'word' ? (clause.expansions ?? []).map((match) => [clause.typed, match]) : [],
     )
-  const begins = (beginning: string) => ({ beginning, factor: 0.5 })
-  assert.deepEqual(beginnings('Tidal Pow'), [['Pow', begins('pow')]])
-  assert.deepEqual(beginnings('history of the'), [['the', begins('the')]])
-  assert.deepEqual(beginnings('tidal +Pów'), [['Pów', begins('pow')]])
-  assert.deepEqual(beginnings('power-st'), [['st', begins('st')]])
-  assert.deepEqual(beginnings('a "tidal pow'), [['pow', begins('pow')]])
-  for (const text of ['"tidal pow"', 'tidal -pow', 'tidal +power-st', '', '!']) assert.deepEqual(beginnings(text), [])
+  const begins = (prefix: string) => ({ prefix, factor: 0.5 })
+  assert.deepEqual(prefixes('Tidal Pow'), [['Pow', begins('pow')]])
+  assert.deepEqual(prefixes('history of the'), [['the', begins('the')]])
+  assert.deepEqual(prefixes('tidal +Pów'), [['Pów', begins('pow')]])
+  assert.deepEqual(prefixes('power-st'), [['st', begins('st')]])
+  assert.deepEqual(prefixes('a "tidal pow'), [['pow', begins('pow')]])
+  for (const text of ['"tidal pow"', 'tidal -pow', 'tidal +power-st', '', '!']) assert.deepEqual(prefixes(text), [])
   assert.deepEqual(
-    parseQuery('tidal pow', ['en']).clauses.map((clause) => 'loose' in clause),
+    parseQuery('tidal pow', ['en']).clauses.map((clause) => 'expansions' in clause),
     [false, false],
   )
 })
 
 test('a single kana is the prefix of a pair if the query has nothing else', () => {
-  const looseOf = (text: string) =>
-    parseQuery(text, null).clauses.map((clause) => clause.type === 'word' && clause.loose)
-  for (const text of ['ね', ' ﾈ', 'ネ']) assert.equal(looseOf(text).flat().length, 1, text)
+  const expansionsOf = (text: string) =>
+    parseQuery(text, null).clauses.map((clause) => clause.type === 'word' && clause.expansions)
+  for (const text of ['ね', ' ﾈ', 'ネ']) assert.equal(expansionsOf(text).flat().length, 1, text)
   for (const text of ['ねこ', 'ね 猫', '猫', 'の の', '민', '!'])
-    assert.deepEqual(looseOf(text).filter(Boolean), [], text)
+    assert.deepEqual(expansionsOf(text).filter(Boolean), [], text)
 })
 
-test('bare and demanded words may have typing errors; quoted and forbidden ones and those with digits have none', () => {
+test('bare and required words may have typing errors; quoted and excluded ones, and those with digits, may not', () => {
   const correctable = (text: string) =>
     parseQuery(text, ['en']).clauses.flatMap((clause) => (clause.type === 'word' ? (clause.correctable ?? []) : []))
   assert.deepEqual(correctable('Lighthouses +Crème'), ['lighthouses', 'creme'])
@@ -72,7 +72,7 @@ test('text without syntax is words', () => {
   assert.equal(clausesOf('+ "" +"" !!!'), '')
 })
 
-test('a minus sign forbids only before a letter or a quote: numbers in pasted text have one too', () => {
+test('a minus sign excludes only before a letter or a quote, because numbers in pasted text have one too', () => {
   assert.equal(clausesOf('temperature -5 turbine'), 'temperatur 5 turbin')
   for (const text of ['-5', '－5', '-5°C', '-٥', '-3D', '--dogs', '-.5', '-(dogs)', '-$20', '-+dogs', "-'dogs'"]) {
     assert.equal(clausesOf(text).includes('-'), false, text)
@@ -86,17 +86,17 @@ test('a minus sign forbids only before a letter or a quote: numbers in pasted te
   assert.equal(clausesOf('+5'), '+5')
 })
 
-test('a marked word that is cut apart is a phrase', () => {
+test('a signed word that is split is a phrase', () => {
   assert.equal(clausesOf('+well-known'), '+"well known"')
   assert.equal(clausesOf('-机器学习'), '-"机器 器学 学习"')
 })
 
-test('only negatives leave nothing to match', () => {
+test('a query of excluded words alone has nothing to match', () => {
   assert.equal(clausesOf('-dogs'), '-dog')
   assert.equal(clausesOf('-dogs the'), '-dog the')
 })
 
-test('stop words go, unless they are demanded, quoted, or all there is', () => {
+test('stop words are dropped, unless they are required, quoted, or the only words', () => {
   assert.equal(clausesOf('the dogs of war'), 'dog war')
   assert.equal(clausesOf('to be or not to be'), 'to^2 be^2 or not')
   assert.equal(clausesOf('+the dogs'), '+the dog')
@@ -105,16 +105,16 @@ test('stop words go, unless they are demanded, quoted, or all there is', () => {
   assert.equal(clausesOf('die Hunde', ['de']), 'hund')
 })
 
-test('a run of Chinese is its pairs of characters', () => {
+test('a run of Chinese becomes its bigrams', () => {
   assert.equal(clausesOf('机器学习 猫', null), '机器 器学 学习 猫')
   assert.equal(clausesOf('我的"机器学习"', null), '我的 "机器 器学 学习"')
 })
 
-test('a word that stands twice weighs twice', () => {
+test('a repeated word has twice the weight', () => {
   assert.equal(clausesOf('data data base'), 'data^2 base')
 })
 
-test('each requested language gives its stem', () => {
+test('each requested language adds its stem', () => {
   assert.equal(clausesOf('Panthers', ['en', 'de']), 'panther|panth')
   assert.equal(clausesOf('Wie viele Häuser waren das', null), 'haus')
   assert.match(clausesOf('häuser', null), /hauser.*haus|haus.*hauser/u)
@@ -140,16 +140,16 @@ test('a query is bounded', () => {
   assert.equal(parseQuery(`"${words.join(' ')}"`, ['en']).clauses.length, 1)
 })
 
-test('a word that was read before is read the same, and only its last place is the one being typed', () => {
-  const beginnings = (text: string) =>
-    parseQuery(text, null, { lastIsBeginning: true }).clauses.map((clause) => [
-      clause.type === 'word' && clause.loose !== undefined,
+test('a cached word is parsed in the same way, and only its last occurrence is a prefix', () => {
+  const prefixes = (text: string) =>
+    parseQuery(text, null, { lastIsPrefix: true }).clauses.map((clause) => [
+      clause.type === 'word' && clause.expansions !== undefined,
       clause.weight,
     ])
   const first = parseQuery('zamówienia Straßenbahn', null)
   assert.deepEqual(parseQuery('zamówienia Straßenbahn', null), first)
   for (let i = 0; i < 2; i++) {
-    assert.deepEqual(beginnings('tidal tidal'), [
+    assert.deepEqual(prefixes('tidal tidal'), [
       [false, 1],
       [true, 1],
     ])

@@ -10,8 +10,8 @@ const GROUPS_MAX = 64
 const BOOSTS_MAX = 32
 /**
  * The weight of neighbouring words of the query that are neighbours in the text too, against 1 for a word. Measured
- * (nDCG@10) with 0 and 0.3: cranfield .378 and .384, cacm .480 and .504, Arabic .939 and .942; English and German within
- * .001.
+ * (nDCG@10) with 0 and 0.3: cranfield .378 and .384, cacm .480 and .504, Arabic .939 and .942; English and German
+ * within .001.
  */
 const PAIR_WEIGHT = 0.3
 
@@ -24,20 +24,20 @@ const ONE_KANA = /^[\p{sc=Hiragana}\p{sc=Katakana}]$/u
 type Piece = { kind: ClauseKind; quoted: boolean; text: string }
 
 /**
- * Parses a keyword query. Bare words are OR-ed, `"…"` is a phrase, `+` before a word or phrase requires it, `-` excludes
- * it. A sign counts only at the start of a word, and `-` only before a letter or a quote, because pasted text contains
- * negative numbers. Everything else is punctuation: no text is refused.
+ * Parses a keyword query. Words without `+` or `-` are OR-ed, `"…"` is a phrase, `+` before a word or phrase requires
+ * it, `-` excludes it. A sign counts only at the start of a word, and `-` only before a letter or a quote, because
+ * pasted text contains negative numbers. Everything else is punctuation: no text is refused.
  *
- * A signed word that the analysis splits (`+well-known`, `-机器学习`) is a phrase. A bare one is several words. Bare stop
- * words are ignored unless the query has nothing else. `languages` are those of the language filter; without one the
- * language is guessed from the query. With `lastIsBeginning` the last word, unless it is quoted or excluded, is a prefix
- * of a word that is still being typed. A query of a single kana is always a prefix, because a text indexes the kana with
- * the one after it.
+ * A signed word that the analysis splits (`+well-known`, `-机器学习`) is a phrase. Without a sign it is several words. Stop
+ * words without a sign are ignored unless the query has nothing else. `languages` are those of the language filter;
+ * without one the language is guessed from the query. With `lastIsPrefix` the last word, unless it is quoted or
+ * excluded, is a prefix of a word that is still being typed. A query of a single kana is always a prefix, because a
+ * text indexes the kana with the one after it.
  */
 export function parseQuery(
   text: string,
   languages: readonly string[] | null,
-  { lastIsBeginning = false } = {},
+  { lastIsPrefix = false } = {},
 ): KeywordQuery {
   const source = text.slice(0, QUERY_LENGTH_MAX)
   const read = queryWordReader(source, languages)
@@ -47,7 +47,7 @@ export function parseQuery(
   let previous: QueryWord | undefined
 
   const pieces = splitPieces(source).map((piece) => ({ ...piece, words: read(piece.text) }))
-  const last = lastIsBeginning || ONE_KANA.test(source.normalize('NFKC').trim()) ? prefixWordOf(pieces) : null
+  const last = lastIsPrefix || ONE_KANA.test(source.normalize('NFKC').trim()) ? prefixWordOf(pieces) : null
 
   for (const { kind, quoted, text: piece, words } of pieces) {
     if (kind !== 'any' || quoted) {
@@ -74,7 +74,7 @@ export function parseQuery(
   return { clauses: clauses.all(), boosts: clauses.size > 1 ? boosts.all().slice(0, BOOSTS_MAX) : [] }
 }
 
-/** Returns the word that may still be being typed. */
+/** Returns the word that the caller may still be typing. */
 function prefixWordOf(pieces: readonly (Piece & { words: readonly QueryWord[] })[]): QueryWord | null {
   const piece = pieces.at(-1)
   if (piece === undefined || piece.quoted || piece.kind === 'mustNot') return null
@@ -87,14 +87,17 @@ function addWord(clauses: ClauseList, kind: ClauseKind, word: QueryWord, last: Q
   const { typed, folded, group, isAlphabetic } = word
   clauses.add(kind, [group], {
     typed,
-    ...(word === last && folded !== '' ? { loose: [{ ...prefixOf(folded), factor: PREFIX_FACTOR }] } : {}),
+    ...(word === last && folded !== '' ? { expansions: [{ ...prefixOf(folded), factor: PREFIX_FACTOR }] } : {}),
     ...(isAlphabetic && !DIGIT.test(folded) ? { correctable: folded } : {}),
   })
 }
 
-/** A pair that begins with a Hangul syllable can be within a word. A term marks the syllable at the start of a word. */
-const prefixOf = (folded: string): { terms: TermGroup } | { beginning: string } =>
-  ONE_HANGUL.test(folded) ? { terms: [prefixTerm(folded)] } : { beginning: folded }
+/**
+ * For one Hangul syllable, uses the term that marks it at the start of a word, because pairs that begin with it also
+ * occur within words.
+ */
+const prefixOf = (folded: string): { terms: TermGroup } | { prefix: string } =>
+  ONE_HANGUL.test(folded) ? { terms: [prefixTerm(folded)] } : { prefix: folded }
 
 function groupsOf(words: readonly QueryWord[], kind: ClauseKind): TermGroup[] {
   const isLoose = words.length === 1 && kind !== 'mustNot'
@@ -106,7 +109,7 @@ function isPair(first: QueryWord | undefined, second: QueryWord): first is Query
   return first.isAlphabetic && second.isAlphabetic
 }
 
-type AboutWord = Pick<WordClause, 'loose' | 'correctable'> & { typed: string }
+type AboutWord = Pick<WordClause, 'expansions' | 'correctable'> & { typed: string }
 
 /** Merges equal clauses and limits the number of each kind. */
 class ClauseList {
@@ -114,7 +117,7 @@ class ClauseList {
   #groups: Record<ClauseKind, number> = { any: 0, must: 0, mustNot: 0 }
 
   add(kind: ClauseKind, groups: readonly TermGroup[], about: AboutWord, weight = 1): void {
-    const key = JSON.stringify([kind, groups, about.loose])
+    const key = JSON.stringify([kind, groups, about.expansions])
     const known = this.#byKey.get(key)
     if (known !== undefined) {
       known.weight += weight
@@ -154,7 +157,9 @@ const SIGNS: ReadonlyMap<string, ClauseKind> = new Map([
   ['－', 'mustNot'],
 ])
 
-/** Splits the text at blanks and at quotes that open a phrase. A quote right after a letter or digit (`5"`) opens none. */
+/**
+ * Splits the text at blanks and at quotes that open a phrase. A quote right after a letter or digit (`5"`) opens none.
+ */
 function splitPieces(text: string): Piece[] {
   const pieces: Piece[] = []
   let index = 0

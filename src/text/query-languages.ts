@@ -22,8 +22,8 @@ const lengthMax = 400
 
 /**
  * Returns the languages that a query may be in: by its function words, else by its script, else those of the language
- * filter; null if nothing tells. The query comes before the filter, because the filter names the language of the texts: a
- * Chinese question can be for English texts.
+ * filter; null if none of these is known. The query comes before the filter, because the filter names the language of
+ * the texts: a Chinese question can be for English texts.
  */
 export function queryLanguages(text: string, filter: readonly string[] | null): readonly string[] | null {
   const guessed = guessLanguage(text)

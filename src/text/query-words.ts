@@ -15,7 +15,7 @@ const LANGUAGES_MAX = 24
  * Used if the language of the query cannot be guessed and no filter names one. Languages with the same stem for a word
  * share its term: the ten Latin ones give 2.3 terms a word.
  */
-const USUAL_LANGUAGES = 'en es fr de it pt nl sv tr pl ru uk bg ar fa hi mr'.split(' ')
+const COMMON_LANGUAGES = 'en es fr de it pt nl sv tr pl ru uk bg ar fa hi mr'.split(' ')
 /** In an unknown language a word is a stop word if it is one in English, or in this many languages. */
 const STOP_WORD_LANGUAGES_MIN = 3
 
@@ -26,8 +26,8 @@ export type QueryWord = {
   folded: string
   group: TermGroup
   /**
-   * Without the terms for the first letters of a word, which suffice to find a word but are too loose for a phrase or an
-   * exclusion.
+   * Without the terms for the first letters of a word, which suffice to find a word but are too loose for a phrase or
+   * an exclusion.
    */
   strictGroup: TermGroup
   isStopWord: boolean
@@ -41,7 +41,7 @@ type CandidateLanguages = {
 }
 
 /** The language is neither named nor guessed, so all common ones are used. */
-const unknownLanguage: CandidateLanguages = { languages: USUAL_LANGUAGES, stopLanguage: null }
+const unknownLanguage: CandidateLanguages = { languages: COMMON_LANGUAGES, stopLanguage: null }
 
 /** The number of words cached for an unknown language. A Latin word takes ten stems and about 300 bytes. */
 const CACHED_WORDS_MAX = 10_000
@@ -49,7 +49,10 @@ const CACHED_WORDS_MAX = 10_000
 const CACHED_LENGTH_MAX = 64
 const knownWords = new LRUCache<string, QueryWord>({ max: CACHED_WORDS_MAX })
 
-/** Returns the reader of a query's pieces. The languages are chosen once, by the whole query and the language filter. */
+/**
+ * Returns a function that splits a piece of the query into words. It chooses the languages once, by the whole query and
+ * the language filter.
+ */
 export function queryWordReader(query: string, filter: readonly string[] | null): (piece: string) => QueryWord[] {
   const candidates = candidateLanguages(query, filter)
   return (piece) => readWords(piece, candidates)
@@ -68,8 +71,8 @@ function candidateLanguages(query: string, filter: readonly string[] | null): Ca
 }
 
 /**
- * If terms of different length share a position (a Han character and the pair that it starts), uses only the longest one.
- * Adding the character gained .002 of nDCG@10 for twice the postings.
+ * If terms of different length share a position (a Han character and the pair that it starts), uses only the longest
+ * one. Adding the character gained .002 of nDCG@10 for twice the postings.
  */
 function readWords(piece: string, candidates: CandidateLanguages): QueryWord[] {
   const words: QueryWord[] = []
@@ -87,8 +90,8 @@ function readWords(piece: string, candidates: CandidateLanguages): QueryWord[] {
 }
 
 /**
- * Returns a new object each time, because the same word at two positions of a query is two. Null if nothing of the word
- * is left.
+ * Returns a new object each time, because the same word at two positions of a query counts as two words. Null if
+ * nothing of the word is left.
  */
 function readWord(typed: string, script: CharClass, candidates: CandidateLanguages): QueryWord | null {
   if (candidates !== unknownLanguage)

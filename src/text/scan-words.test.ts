@@ -10,7 +10,7 @@ function runsOf(text: string): string[] {
   return runs
 }
 
-test('words end where search wants them to', () => {
+test('words end where search needs them to', () => {
   assert.deepEqual(runsOf('The well-known example.com'), ['The', 'well', 'known', 'example', 'com'])
   assert.deepEqual(runsOf("l'homme, the team's; don’t"), ['l', 'homme', 'the', "team's", 'don', 't'])
   assert.deepEqual(runsOf('1,000.50 and v1.2, 3.'), ['1,000.50', 'and', 'v1.2', '3'])
@@ -19,13 +19,13 @@ test('words end where search wants them to', () => {
   assert.deepEqual(runsOf('п’ять людей'), ['п’ять', 'людей'])
 })
 
-test('scripts without blanks come as whole runs, apart from what they touch', () => {
+test('scripts without blanks give whole runs, separate from adjacent words', () => {
   assert.deepEqual(runsOf('NFL联盟308分'), ['NFL', '联盟', '308', '分'])
   assert.deepEqual(runsOf('食べるガラスとABC'), ['食べるガラスと', 'ABC'])
   assert.deepEqual(runsOf('ภาษาไทย2024'), ['ภาษาไทย', '2024'])
 })
 
-test('runs are in order, apart, and never empty', () => {
+test('runs are in order, do not overlap, and are never empty', () => {
   fc.assert(
     fc.property(arbitraryText, (text) => {
       let last = 0

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { stemEnglish } from './stem-english.ts'
 
-test('inflected and derived forms meet', () => {
+test('inflected and derived forms have the same stem', () => {
   const families = [
     ['distribution', 'distributions', 'distributed', 'distributing', 'distribute'],
     ['connect', 'connected', 'connecting', 'connection', 'connections', 'connective'],

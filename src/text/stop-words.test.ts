@@ -12,7 +12,7 @@ import {
   STOP_WORDS,
 } from './stop-words.ts'
 
-test('every stop word stands in its list as words of a text are normalised, and is known with and without its accents', () => {
+test('every stop word is listed in its normalised form, and is known with and without its accents', () => {
   for (const [language, words] of STOP_WORDS) {
     for (const word of words) {
       assert.equal(normaliseWord(word), word, `${language}: ${word}`)
@@ -27,7 +27,7 @@ test('a language without a list has no stop words, whatever its name', () => {
   assert.deepEqual(languagesWithStopWord('constructor'), [])
 })
 
-test('a word of a text is the stop word that it is cut out, in either case, whatever stands around it', () => {
+test('a word in a text is recognised as if it were cut out, in either case and in any context', () => {
   const stopWords = fc.constantFrom(...[...STOP_WORDS.values()].flat())
   const inSomeCase = fc.tuple(stopWords, fc.boolean()).map(([word, isUpper]) => (isUpper ? word.toUpperCase() : word))
   const likeStopWords = fc.tuple(inSomeCase, fc.constantFrom('', 's', '1', 'é', '.')).map((parts) => parts.join(''))

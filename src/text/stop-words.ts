@@ -129,9 +129,9 @@ const PLAIN_LANGUAGES = PLAIN_WORDS.map((word) => LANGUAGES_BY_WORD.get(word)!)
 const SLOT_BITS = 14
 const SLOTS = new Uint16Array(1 << SLOT_BITS)
 for (const [i, word] of PLAIN_WORDS.entries()) {
-  let place = placeOf(plainHash(word, 0, word.length))
-  while (SLOTS[place] !== 0) place = nextPlace(place)
-  SLOTS[place] = i + 1
+  let slot = slotOf(plainHash(word, 0, word.length))
+  while (SLOTS[slot] !== 0) slot = nextSlot(slot)
+  SLOTS[slot] = i + 1
 }
 
 /** Ignores case. Returns -1 if there are other characters than the letters and digits of ASCII. */
@@ -145,15 +145,15 @@ function plainHash(text: string, start: number, end: number): number {
   return hash >>> 1
 }
 
-function placeOf(hash: number): number {
+function slotOf(hash: number): number {
   return hash >>> (31 - SLOT_BITS)
 }
 
-function nextPlace(place: number): number {
-  return (place + 1) & (SLOTS.length - 1)
+function nextSlot(slot: number): number {
+  return (slot + 1) & (SLOTS.length - 1)
 }
 
-function stands(word: string, text: string, start: number): boolean {
+function matchesAt(word: string, text: string, start: number): boolean {
   for (let i = 0; i < word.length; i++) {
     if (word.charCodeAt(i) !== (text.charCodeAt(start + i) | CASE_BIT)) return false
   }
@@ -163,29 +163,30 @@ function stands(word: string, text: string, start: number): boolean {
 const NO_LANGUAGES: readonly number[] = []
 
 /**
- * Returns the numbers of the languages that have the word. Accents count here: folded, Vietnamese `thế` would be English
- * `the`.
+ * Returns the numbers of the languages that have the word. Accents count here: folded, Vietnamese `thế` would be
+ * English `the`.
  */
 export function languagesWithStopWord(normalised: string): readonly number[] {
   return LANGUAGES_BY_WORD.get(normalised) ?? NO_LANGUAGES
 }
 
 /**
- * The same for a word in a text. A word of plain letters is looked up in place, because copying it would dominate the
- * cost.
+ * Does the same for a word in a text. A word of ASCII letters is not copied, because copying would dominate the cost.
  */
 export function languagesWithStopWordAt(text: string, start: number, end: number): readonly number[] {
   const hash = plainHash(text, start, end)
   if (hash < 0) return languagesWithStopWord(normaliseWord(text.slice(start, end)))
-  for (let place = placeOf(hash); SLOTS[place] !== 0; place = nextPlace(place)) {
-    const i = SLOTS[place]! - 1
+  for (let slot = slotOf(hash); SLOTS[slot] !== 0; slot = nextSlot(slot)) {
+    const i = SLOTS[slot]! - 1
     const word = PLAIN_WORDS[i]!
-    if (word.length === end - start && stands(word, text, start)) return PLAIN_LANGUAGES[i]!
+    if (word.length === end - start && matchesAt(word, text, start)) return PLAIN_LANGUAGES[i]!
   }
   return NO_LANGUAGES
 }
 
-/** Folded words, so that a stop word is recognised with and without its accents. Made for each language on first use. */
+/**
+ * Folded words, so that a stop word is recognised with and without its accents. Made for each language on first use.
+ */
 const FOLDED = new Map<string, ReadonlySet<string>>()
 
 /** `folded` is a word after `normaliseWord` and `foldAccents`, not stemmed. */

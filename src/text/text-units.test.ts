@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { unitsOf } from './text-units.ts'
 
-test('the units of a text are those of its string, however long it is, whatever is in it, whatever was read before', () => {
+test('the units are those of the string, whatever its length and content, and whatever was read before', () => {
   const texts = [
     '',
     'a',

@@ -1,7 +1,7 @@
 /**
- * A field (title or body) as the index stores it. The arrays are parallel, positions ascend, and several terms may share
- * one. The first term of a position is the word itself, without case and accents, marked by `=` if no query searches for
- * it in this form. Prefixes and typing errors are compared with it.
+ * A field (title or body) as the index stores it. The arrays are parallel, positions ascend, and several terms may
+ * share one. The first term of a position is the word itself, without case and accents, prefixed with `=` if it is kept
+ * only for prefix and typo matching.
  */
 export type AnalysedField = {
   terms: string[]
@@ -36,13 +36,13 @@ export type TermGroup = readonly string[]
 export type ClauseKind = 'any' | 'must' | 'mustNot'
 
 /**
- * Finds a word by more than its own terms: by other terms, or by all terms with a prefix (ignoring the `=` of a word). It
- * scores `factor` of the word's own score, and counts as no rarer than the word if the word occurs. A prefix is scored
- * like one term that occurs once in each field that has a match.
+ * Finds a word by more than its own terms: by other terms, or by all terms with a prefix (ignoring the `=` of a word).
+ * It scores `factor` of the word's own score. Its idf is capped at that of the word, if the word occurs. A prefix is
+ * scored like one term that occurs once in each field that has a match.
  */
-export type LooseMatch =
+export type TermExpansion =
   | { readonly terms: TermGroup; readonly factor: number }
-  | { readonly beginning: string; readonly factor: number }
+  | { readonly prefix: string; readonly factor: number }
 
 type AnyClause = {
   kind: ClauseKind
@@ -55,7 +55,7 @@ type AnyClause = {
 export type WordClause = AnyClause & {
   type: 'word'
   group: TermGroup
-  loose?: readonly LooseMatch[]
+  expansions?: readonly TermExpansion[]
   /** The word without case and accents, if it may have a typing error: not in quotes, and without digits. */
   correctable?: string
 }
@@ -72,8 +72,9 @@ export type KeywordQuery = {
    */
   clauses: readonly Clause[]
   /**
-   * Only for ranking: neighbouring words of the query as short phrases, and the words of its bare phrases. They add to
-   * the score of documents that `clauses` matched and match nothing themselves. An index may ignore them.
+   * Only for ranking: neighbouring words of the query as short phrases, and the words of its phrases without `+` or
+   * `-`. They add to the score of documents that `clauses` matched and match nothing themselves. An index may ignore
+   * them.
    */
   boosts: readonly Clause[]
 }

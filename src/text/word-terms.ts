@@ -11,23 +11,23 @@ const CACHED_WORDS_MAX = 20_000
 /**
  * In a language without a stemmer, a word of at least this many letters is also indexed by its first letters, for 1.4
  * times the postings. Measured on stemmed languages without their stemmer (nDCG@10 of words; with first letters; of
- * stems): German .920, .950, .941; Spanish .950, .964, .964; Arabic .897, .905, .937. Indexing words of exactly this
- * length, which longer forms begin with, makes .947 to .951 in German, .965 to .966 in Spanish and .899 to .902 in
- * Arabic.
+ * stems): German .920, .950, .941; Spanish .950, .964, .964; Arabic .897, .905, .937. Words of exactly this length are
+ * included, because longer forms begin with them: that moves German from .947 to .951, Spanish from .965 to .966 and
+ * Arabic from .899 to .902.
  */
 const PREFIX_LENGTH = 6
 
-/** Precedes a word that is not a term of its own. */
+/** The prefix of a word that is kept only for prefix and typo matching. */
 export const WORD_MARK = '='
 
 export type WordTerms = {
   /**
-   * The word itself, without case and accents, comes first, marked by `=` if no query searches for it in this form. Then
-   * one term, or two if the word is indexed in two forms. Empty if nothing of the word is left.
+   * The word itself, without case and accents, comes first, prefixed with `=` if it is kept only for prefix and typo
+   * matching. Then one term, or two if the word is indexed in two forms. Empty if nothing of the word is left.
    */
   readonly terms: readonly string[]
   readonly isStopWord: boolean
-  /** The index that has given numbers to the terms (0 for none), and the number of each. */
+  /** The packer that numbered the terms last (0 for none), and the number of each. */
   numberedBy: number
   readonly numbers: number[]
 }
@@ -54,13 +54,13 @@ function makeTerms(normalised: string, folded: string, { form, language }: StemR
   return plain === term ? [term] : [term, plain]
 }
 
-/** Adds the word itself, so that the words of a text are known by their letters, however they are stemmed. */
+/** Adds the word itself, without stemming, for prefix and typo matching. */
 function withWord(folded: string, terms: readonly string[]): readonly string[] {
   if (folded === '' || terms[0] === folded) return terms
   return terms.includes(folded) ? [folded, ...terms.filter((term) => term !== folded)] : [WORD_MARK + folded, ...terms]
 }
 
-/** The term for the first letters of words. The star tells it from a word of the same letters. */
+/** The term for the first letters of words. The star distinguishes it from a word of the same letters. */
 export function prefixTerm(word: string): string {
   return `${word.slice(0, PREFIX_LENGTH)}*`
 }
@@ -69,7 +69,7 @@ export function isPrefixTerm(term: string): boolean {
   return term.endsWith('*')
 }
 
-/** Whether the term marks a word in its written form, which no query searches for. */
+/** Whether the term is a word that is kept only for prefix and typo matching. */
 export function isMarkedWord(term: string): boolean {
   return term.startsWith(WORD_MARK)
 }
@@ -109,9 +109,9 @@ export function termsOf(word: string): (rule: StemRule) => WordTerms {
 const NARROW = /^[\0-\xff]*$/u
 
 /**
- * Copies a slice, because V8 keeps the whole text alive behind a long slice and a cache must hold only the word. The copy
- * takes one byte a letter where possible: the slices compared with it do so too, and two strings of one encoding compare
- * much faster.
+ * Copies a slice, because V8 keeps the whole text alive behind a long slice and a cache must hold only the word. The
+ * copy takes one byte a letter where possible: the slices compared with it do so too, and two strings of one encoding
+ * compare much faster.
  */
 export function detach(slice: string): string {
   const encoding = NARROW.test(slice) ? 'latin1' : 'utf16le'

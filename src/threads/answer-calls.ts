@@ -2,24 +2,24 @@ import { parentPort } from 'node:worker_threads'
 import { type AnswererFrame, type CallerFrame, sentError } from './frames.ts'
 
 interface Answers<M> {
-  /** Returns the result of one call, or a promise of it. An error it throws is sent as the reply. */
+  /** Returns the result of one call, or a promise of it. An error that it throws is sent as the reply. */
   answer(message: M, call: number): unknown
-  /** Called when nobody waits for that call any more. */
+  /** Called when the caller has cancelled that call. */
   cancel?(call: number): void
-  /** Closes what is open after all earlier calls are answered. The thread or process ends with its last handle. */
+  /** Releases resources after all earlier calls are answered. The thread or process ends with its last handle. */
   end?(): void | Promise<void>
 }
 
 interface Caller {
-  /** Announces that calls may come. */
+  /** Reports that this side is ready for calls. */
   started(result?: unknown): void
   /**
-   * Reports why no call can ever be answered. A thread need not call it: an error it throws while starting is reported
-   * anyway.
+   * Reports why this side will never be ready. A thread need not call it, because an error that it throws while
+   * starting is reported anyway.
    */
   failed(error: unknown): void
-  /** Sends a notification that is no reply. Resolves when it has been sent. */
-  tell(notification: unknown): Promise<void>
+  /** Sends a notification, which is not a reply. Resolves when it has been sent. */
+  notify(notification: unknown): Promise<void>
 }
 
 /**
@@ -43,7 +43,7 @@ export function answerCalls<M>({ answer, cancel, end }: Answers<M>): Caller {
     if ('call' in frame) return reply(frame.call, frame.message as M)
     if ('cancel' in frame) {
       cancel?.(frame.cancel)
-      return post({ heard: frame.cancel })
+      return post({ acknowledged: frame.cancel })
     }
     await end?.()
     if (parentPort === null) process.disconnect?.()
@@ -58,7 +58,7 @@ export function answerCalls<M>({ answer, cancel, end }: Answers<M>): Caller {
   return {
     started: (result) => post({ started: result }),
     failed: (error) => post({ failed: sentError(error) }),
-    tell: (notification) => new Promise((resolve) => post({ notification }, resolve)),
+    notify: (notification) => new Promise((resolve) => post({ notification }, resolve)),
   }
 }
 

@@ -21,7 +21,7 @@ for (const [kind, open] of Object.entries(memberChannels)) {
       return true
     }
 
-    test('each gets its own reply, whatever their order, and sizes and kinds of values survive', async () => {
+    test('each gets its own reply in any order, and values of any size and type survive', async () => {
       const { calls, ask } = start()
       assert.equal(await calls.started, 'here')
       const values = [1, 'text', null, undefined, [1, { a: 2 }], Float32Array.of(1, 2), 'x'.repeat(3_000_000)]
@@ -31,7 +31,7 @@ for (const [kind, open] of Object.entries(memberChannels)) {
       await calls.end()
     })
 
-    test('an error keeps its words, its code and its fields, and the other side goes on', async () => {
+    test('an error keeps its message, its code and its fields, and the other side continues', async () => {
       const { calls, ask } = start()
       await assert.rejects(ask({ do: 'reject', error: 'domain' }), (error) => {
         assert.ok(error instanceof TidemarkError)
@@ -51,7 +51,7 @@ for (const [kind, open] of Object.entries(memberChannels)) {
       })
       await assert.rejects(ask({ do: 'reject', error: 'unavailable' }), UnavailableError)
       await assert.rejects(ask({ do: 'reject', error: 'no error' }), { message: 'a text' })
-      await assert.rejects(ask({ do: 'answer what cannot be copied' }), /could not be cloned/)
+      await assert.rejects(ask({ do: 'answer with a value that cannot be copied' }), /could not be cloned/)
       await assert.rejects(ask({ do: 'echo', value: () => {} }), /could not be cloned/)
       assert.equal(calls.open, 0)
       assert.equal(await ask({ do: 'echo', value: 'well' }), 'well')
@@ -59,10 +59,10 @@ for (const [kind, open] of Object.entries(memberChannels)) {
     })
 
     for (const by of ['exit', 'uncaught'] as const) {
-      test(`when it dies (${by}) every open call rejects, and every later one; this process lives on`, async () => {
+      test(`when it exits (${by}), every open and every later call rejects, and this process continues`, async () => {
         const { calls, ask } = start()
         const open = Array.from({ length: 5 }, () => ask({ do: 'hang' }))
-        const dying = ask({ do: 'die', by })
+        const dying = ask({ do: 'end unexpectedly', by })
         for (const call of [...open, dying]) await assert.rejects(call, lost(true, new RegExp(`the ${kind} ended: `)))
         await assert.rejects(ask({ do: 'echo', value: 1 }), lost(false, /ended/))
         assert.equal(calls.open, 0)
@@ -73,7 +73,7 @@ for (const [kind, open] of Object.entries(memberChannels)) {
       })
     }
 
-    test('killed in the middle of something, it is gone and its calls are rejected', async () => {
+    test('when it is killed, its open calls are rejected', async () => {
       const { calls, ask } = start()
       await calls.started
       const hanging = assert.rejects(ask({ do: 'hang' }), lost(true, /ended/))
@@ -81,19 +81,19 @@ for (const [kind, open] of Object.entries(memberChannels)) {
       await hanging
     })
 
-    suite('that says nothing', () => {
+    suite('that is silent', () => {
       beforeEach(() => mock.timers.enable({ apis: ['setInterval'] }))
       afterEach(() => mock.timers.reset())
       const wait = (parts: number) => mock.timers.tick((parts * silenceMaxMs) / 4)
       const hung = lost(true, /it hung: no message for 60 s/)
 
-      test('while a call is under way, is ended and its calls are rejected; not before', async () => {
+      test('is killed during a call after the limit and not before, and its calls are rejected', async () => {
         const frozen = Promise.withResolvers<unknown>()
         const { calls, ask } = start(frozen.resolve)
         await calls.started
         const replies = ['freeze', 'hang', 'hang'] as const
         const open = Promise.allSettled(replies.map((order) => ask({ do: order })))
-        // A message before this would be counted in the middle of the silence, and restart it.
+        // A message that is received later would interrupt the silence.
         await frozen.promise
         wait(4)
         await new Promise((resolve) => setImmediate(resolve))
@@ -103,7 +103,7 @@ for (const [kind, open] of Object.entries(memberChannels)) {
         assert.match((await calls.ended).message, /hung/)
       })
 
-      test('is killed also when every caller has cancelled', async () => {
+      test('is killed even if every caller has cancelled', async () => {
         const frozen = Promise.withResolvers<unknown>()
         const { calls, ask } = start(frozen.resolve)
         const freezing = ask({ do: 'freeze' }, AbortSignal.abort())
@@ -118,17 +118,17 @@ for (const [kind, open] of Object.entries(memberChannels)) {
         assert.match((await calls.ended).message, /hung/)
       })
 
-      test('is left alone while nothing is expected of it, or when it says that it goes on', async () => {
-        let heard = () => {}
-        const { calls, ask } = start(() => heard())
+      test('is not killed while nothing is expected of it, or while it sends notifications', async () => {
+        let notified = () => {}
+        const { calls, ask } = start(() => notified())
         await calls.started
         wait(20)
         const controller = new AbortController()
         const open: Promise<unknown>[] = []
         for (let i = 0; i < 8; i++) {
           const { promise, resolve } = Promise.withResolvers<void>()
-          heard = resolve
-          open.push(ask({ do: 'tell' }, controller.signal))
+          notified = resolve
+          open.push(ask({ do: 'notify' }, controller.signal))
           await promise
           wait(4)
         }
@@ -140,7 +140,7 @@ for (const [kind, open] of Object.entries(memberChannels)) {
         await calls.end()
       })
 
-      test('at its start, or when asked to end, is killed too', async () => {
+      test('is killed, too, during its start or its end', async () => {
         const { calls: starting } = start(() => {}, 'never starts')
         wait(5)
         await assert.rejects(starting.started, lost(false, /hung/))
@@ -158,20 +158,20 @@ for (const [kind, open] of Object.entries(memberChannels)) {
     })
 
     test('a start that fails rejects', async () => {
-      const { calls } = start(() => {}, 'dies at its start')
+      const { calls } = start(() => {}, 'throws at its start')
       await assert.rejects(calls.started, lost(false, kind === 'thread' ? /cannot start/ : /exit code 1/))
       await calls.ended
     })
 
-    test('a side that reports a failed start is heard', async () => {
-      const { calls } = start(() => {}, 'says that it cannot')
+    test('a failed start that the other side reports rejects', async () => {
+      const { calls } = start(() => {}, 'reports that it cannot start')
       await assert.rejects(calls.started, { name: 'RangeError', message: 'nothing to work with' })
       await calls.kill()
     })
 
-    test('asked to end, it answers its open calls, sends its last notification and exits', async () => {
+    test('on end, it answers its open calls, sends its last notification and exits', async () => {
       const notifications: unknown[] = []
-      const { calls, ask } = start((told) => notifications.push(told))
+      const { calls, ask } = start((notification) => notifications.push(notification))
       const echo = ask({ do: 'echo', value: 'last' })
       await calls.end()
       assert.equal(await echo, 'last')
@@ -179,13 +179,13 @@ for (const [kind, open] of Object.entries(memberChannels)) {
     })
 
     test('a cancelled call rejects with the reason, and the other side is notified', async () => {
-      const heard = Promise.withResolvers<unknown>()
-      const { calls, ask } = start(heard.resolve)
+      const notified = Promise.withResolvers<unknown>()
+      const { calls, ask } = start(notified.resolve)
       const controller = new AbortController()
       const hanging = ask({ do: 'hang' }, controller.signal)
       controller.abort(new Error('enough'))
       await assert.rejects(hanging, /enough/)
-      assert.deepEqual(await heard.promise, { cancelled: 1 })
+      assert.deepEqual(await notified.promise, { cancelled: 1 })
       await assert.rejects(ask({ do: 'echo', value: 1 }, controller.signal), /enough/)
       const quiet = new AbortController()
       await ask({ do: 'echo', value: 1 }, quiet.signal)

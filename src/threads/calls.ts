@@ -23,19 +23,19 @@ export interface CallExtras {
 }
 
 export interface CallsOptions {
-  /** As in "the search thread ended". */
+  /** The name in messages such as "the search thread ended". */
   readonly name: string
   readonly onNotification?: (notification: unknown) => void
   /** Whether the other side keeps this process alive while no call is open. Default: true. */
   readonly idleKeepsAlive?: boolean
   /**
    * The other side counts as hung, and is killed, if it sends nothing for this long while its start, a reply or its end
-   * is expected. Longer work must send notifications. Default: no limit.
+   * is expected. Work that takes longer must send notifications. Default: no limit.
    */
   readonly silenceMaxMs?: number
 }
 
-/** The silence is measured in parts, so that a pause of the machine or of this thread counts as one part at most. */
+/** Silence is measured in parts, so that a pause of the machine or of this thread counts as at most one part. */
 const silenceParts = 4
 
 interface OpenCall {
@@ -44,8 +44,8 @@ interface OpenCall {
 }
 
 /**
- * The calling side of a channel: numbered calls and their replies. When the other side ends, every open and later call
- * rejects with `CallLost`; none hangs.
+ * The calling side of a channel: numbered calls and their replies. When the other side ends, every open call and every
+ * later one rejects with `CallLost`.
  */
 export class Calls {
   readonly #channel: Channel
@@ -56,7 +56,7 @@ export class Calls {
   readonly #started = Promise.withResolvers<unknown>()
   readonly #ended = Promise.withResolvers<Error>()
   /** Cancelled calls that the other side has not yet acknowledged. */
-  #givenUp = 0
+  #unacknowledged = 0
   #expectsStart = true
   #expectsEnd = false
   /** Why the other side was killed. */
@@ -64,15 +64,15 @@ export class Calls {
   #cause: Error | null = null
   #last = 0
   /** Checks for silence, and counts the checks in a row that found it. */
-  #listening: NodeJS.Timeout | undefined
-  #silentFor = 0
+  #silenceTimer: NodeJS.Timeout | undefined
+  #silentChecks = 0
 
   constructor(channel: Channel, options: CallsOptions) {
     this.#channel = channel
     this.#name = options.name
     this.#onNotification = options.onNotification ?? (() => {})
     this.#idleKeepsAlive = options.idleKeepsAlive ?? true
-    // Callers that wait for the start get the error. If nobody waits, `ended` reports it.
+    // Prevents an unhandled rejection if nobody waits for the start. `ended` reports the error anyway.
     this.#started.promise.catch(() => {})
     channel.listen({
       message: (message) => this.#receive(message as AnswererFrame),
@@ -92,8 +92,8 @@ export class Calls {
   }
 
   /**
-   * True as soon as the other side has ended, before anybody is notified: replies that came with its end are handled
-   * first.
+   * True as soon as the other side has ended. `ended` resolves later, after the replies that came with the end were
+   * handled.
    */
   get isGone(): boolean {
     return this.#cause !== null
@@ -109,10 +109,13 @@ export class Calls {
     if (signal?.aborted) return Promise.reject(signal.reason)
     const call = ++this.#last
     return new Promise((resolve, reject) => {
-      // Throws, and so rejects, if the message cannot be copied; then no reply is expected.
+      // Throws if the message cannot be copied, which rejects the call. No reply is expected then.
       this.#post({ call, message }, transfer)
       if (this.#open.size === 0) this.#keepAlive(true)
-      this.#open.set(call, signal === undefined ? { resolve, reject } : this.#givenUpBy(signal, call, resolve, reject))
+      this.#open.set(
+        call,
+        signal === undefined ? { resolve, reject } : this.#cancelledBy(signal, call, resolve, reject),
+      )
     })
   }
 
@@ -143,29 +146,29 @@ export class Calls {
     this.#channel.post(message, transfer)
   }
 
-  #givenUpBy(signal: AbortSignal, call: number, resolve: OpenCall['resolve'], reject: OpenCall['reject']): OpenCall {
-    const giveUp = (): void => {
-      this.#givenUp++
+  #cancelledBy(signal: AbortSignal, call: number, resolve: OpenCall['resolve'], reject: OpenCall['reject']): OpenCall {
+    const cancel = (): void => {
+      this.#unacknowledged++
       this.#post({ cancel: call })
       this.#take(call)?.reject(signal.reason)
     }
-    signal.addEventListener('abort', giveUp, { once: true })
+    signal.addEventListener('abort', cancel, { once: true })
     const settled =
       <T>(settle: (value: T) => void) =>
       (value: T): void => {
-        signal.removeEventListener('abort', giveUp)
+        signal.removeEventListener('abort', cancel)
         settle(value)
       }
     return { resolve: settled(resolve), reject: settled(reject) }
   }
 
   #receive(frame: AnswererFrame): void {
-    this.#silentFor = 0
+    this.#silentChecks = 0
     if ('reply' in frame) {
       const open = this.#take(frame.reply)
       if ('error' in frame) open?.reject(errorFromSent(frame.error))
       else open?.resolve(frame.result)
-    } else if ('heard' in frame) this.#givenUp--
+    } else if ('acknowledged' in frame) this.#unacknowledged--
     else if ('started' in frame) {
       this.#expectsStart = false
       if (this.#open.size === 0) this.#keepAlive(false)
@@ -175,16 +178,16 @@ export class Calls {
   }
 
   #endWhenSilent(silenceMaxMs: number): void {
-    const look = (): void => {
-      const isExpected = this.#expectsStart || this.#expectsEnd || this.#open.size + this.#givenUp > 0
-      // One check more than parts: the silence may have begun just before the first.
-      if (!isExpected) this.#silentFor = 0
-      else if (++this.#silentFor > silenceParts) {
+    const check = (): void => {
+      const isExpected = this.#expectsStart || this.#expectsEnd || this.#open.size + this.#unacknowledged > 0
+      // One more check than parts, because the silence may have begun just before the first check.
+      if (!isExpected) this.#silentChecks = 0
+      else if (++this.#silentChecks > silenceParts) {
         this.#fault = new Error(`it hung: no message for ${silenceMaxMs / 1000} s`)
         this.#channel.kill()
       }
     }
-    this.#listening = setInterval(look, silenceMaxMs / silenceParts).unref()
+    this.#silenceTimer = setInterval(check, silenceMaxMs / silenceParts).unref()
   }
 
   #take(call: number): OpenCall | undefined {
@@ -197,8 +200,8 @@ export class Calls {
   #end(cause: Error): void {
     if (this.#cause !== null) return
     this.#cause = this.#fault ?? cause
-    clearInterval(this.#listening)
-    // Resolved first, so that handlers of a rejected call see that it has ended.
+    clearInterval(this.#silenceTimer)
+    // Resolves first, so that the handlers of a rejected call know that the other side has ended.
     this.#ended.resolve(this.#cause)
     for (const { reject } of this.#open.values()) reject(this.#lost(true))
     this.#open.clear()

@@ -3,13 +3,15 @@ import type { Transferable, Worker } from 'node:worker_threads'
 
 export interface ChannelListener {
   message(message: unknown): void
-  /** Called once, when the other side has ended and everything it sent was received: its resources may be reused. */
+  /**
+   * Called once, when the other side has ended and everything it sent was received. Its resources may then be reused.
+   */
   ended(cause: Error): void
 }
 
 /** The connection to a worker thread or a child process, and the detection of its end. */
 export interface Channel {
-  /** Throws if the message cannot be copied. A message that comes after the end is dropped. */
+  /** Throws if the message cannot be copied. A message that is posted after the end is dropped. */
   post(message: unknown, transfer?: readonly Transferable[]): void
   listen(listener: ChannelListener): void
   /** Kills the other side, whatever it is doing. */
@@ -28,7 +30,7 @@ export function threadChannel(worker: Worker): Channel {
       worker.on('error', (error) => {
         fault = error instanceof Error ? error : new Error(String(error))
       })
-      // A reply that cannot be read would be awaited forever.
+      // A reply that cannot be deserialised would never settle its call.
       worker.on('messageerror', (error) => {
         fault = error
         void worker.terminate()

@@ -4,13 +4,13 @@ import { TidemarkError, UnavailableError } from '../platform/errors.ts'
  * The messages between the two sides of a channel. Every call has a number.
  *
  *   to the other side    call          is answered by one reply, unless cancelled before
- *                        cancel        nobody waits for that call any more; there is no reply, but a `heard`
+ *                        cancel        the caller has given up that call; gets `acknowledged` instead of a reply
  *                        end           no call follows; end when the earlier ones are done
- *   from it              started       once: it is ready for calls
- *                        failed        instead of started: why it never will be
- *                        reply         a result or an error; the other side goes on
- *                        heard         acknowledges a cancel; a side that is silent after one hangs
- *                        notification  not requested, for example progress
+ *   from it              started       sent once, when it is ready for calls
+ *                        failed        sent instead of `started`: why it will never be ready
+ *                        reply         a result or an error; the other side continues after an error
+ *                        acknowledged  the reply to `cancel`; without it, the other side counts as hung
+ *                        notification  unsolicited, for example progress
  */
 export type CallerFrame =
   | { readonly call: number; readonly message: unknown }
@@ -22,10 +22,10 @@ export type AnswererFrame =
   | { readonly failed: SentError }
   | { readonly reply: number; readonly result: unknown }
   | { readonly reply: number; readonly error: SentError }
-  | { readonly heard: number }
+  | { readonly acknowledged: number }
   | { readonly notification: unknown }
 
-/** Copying loses the class and the fields of an error, so they are sent separately. */
+/** The structured clone of an error loses its class and its fields, so they are sent separately. */
 export interface SentError {
   readonly name: string
   readonly message: string

@@ -12,12 +12,12 @@ import { Pool, type PoolOptions } from './pool.ts'
 for (const [kind, open] of Object.entries(memberChannels)) {
   suite(`a pool, each a ${kind}`, () => {
     const pools: Pool[] = []
-    afterEach(() => Promise.all(pools.splice(0).map((pool) => pool.kill(new Error('the test is over')))))
+    afterEach(() => Promise.all(pools.splice(0).map((pool) => pool.kill(new Error('the test has ended')))))
 
-    /** A pool, the members it started by position, and what it freed. */
+    /** A pool, the members that it started, with their positions, and the positions that it freed. */
     const pooled = (options: Partial<PoolOptions> & { fails?: (start: number) => boolean } = {}) => {
       const { fails = () => false, ...rest } = options
-      const starts: { place: number; calls: Calls }[] = []
+      const starts: { position: number; calls: Calls }[] = []
       const freed: number[] = []
       const events = new PoolEvents()
       const pool = new Pool({
@@ -27,11 +27,11 @@ for (const [kind, open] of Object.entries(memberChannels)) {
         watch: events,
         restMs: 1,
         restMaxMs: 4,
-        free: (place) => freed.push(place),
-        start: (place) => {
-          const args = fails(starts.length) ? ['dies at its start'] : []
+        free: (position) => freed.push(position),
+        start: (position) => {
+          const args = fails(starts.length) ? ['throws at its start'] : []
           const calls = new Calls(open(...args), { name: kind })
-          starts.push({ place, calls })
+          starts.push({ position, calls })
           return { calls }
         },
         ...rest,
@@ -43,10 +43,10 @@ for (const [kind, open] of Object.entries(memberChannels)) {
     const echo: Order = { do: 'echo', value: 'here' }
     const isLost = (error: unknown): boolean => error instanceof CallLost
 
-    test('an exited member is dropped, reported, released and replaced, and the others answer all the while', async () => {
+    test('an exited member is reported, freed and replaced, and the others answer meanwhile', async () => {
       const { pool, starts, freed, events, ask } = pooled()
       await events.serving('p', 3)
-      const death = events.nextDeath('p')
+      const death = events.nextExit('p')
       await starts[1]!.calls.kill()
       await death
       assert.equal(pool.trouble, 'p: 1 of 3 exited and are not replaced yet')
@@ -54,7 +54,7 @@ for (const [kind, open] of Object.entries(memberChannels)) {
       await events.serving('p', 3)
       assert.deepEqual([events.exits, events.replacements, freed, pool.trouble], [['p'], ['p'], [1], null])
       assert.deepEqual(
-        starts.map(({ place }) => place),
+        starts.map(({ position }) => position),
         [0, 1, 2, 1],
       )
       await pool.end()
@@ -83,7 +83,7 @@ for (const [kind, open] of Object.entries(memberChannels)) {
       const { pool, ask } = pooled({ size: 2 })
       await pool.open()
       const results = await Promise.allSettled([
-        ask({ do: 'die', by: 'uncaught' }),
+        ask({ do: 'end unexpectedly', by: 'uncaught' }),
         ...Array.from({ length: 20 }, () => ask(echo)),
       ])
       const [exited, ...others] = results
@@ -100,20 +100,20 @@ for (const [kind, open] of Object.entries(memberChannels)) {
       await pool.end()
     })
 
-    test('one that keeps dying is tried later and later; meanwhile a call is rejected at once', async () => {
+    test('a member that keeps exiting is restarted after growing pauses; meanwhile a call is rejected at once', async () => {
       const { pool, events, ask } = pooled({ size: 1, fails: (start) => start < 5, restMs: 1, restMaxMs: 4 })
       await assert.rejects(ask(echo), isLost)
       await events.serving('p', 1)
       assert.equal(await ask(echo), 'here')
       assert.deepEqual(events.rests, [0, 1, 2, 4, 4])
-      const death = events.nextDeath('p')
-      await assert.rejects(ask({ do: 'die', by: 'exit' }), isLost)
+      const death = events.nextExit('p')
+      await assert.rejects(ask({ do: 'end unexpectedly', by: 'exit' }), isLost)
       await death
       assert.equal(events.rests.at(-1), 0, 'one that had answered is replaced at once')
       await pool.end()
     })
 
-    test('a member that is replaced serves when it is ready, not before', async () => {
+    test('a replacement serves when it is ready, not before', async () => {
       const admission = Promise.withResolvers<void>()
       const { pool, events, ask } = pooled({
         size: 1,
@@ -134,7 +134,7 @@ for (const [kind, open] of Object.entries(memberChannels)) {
       await pool.end()
     })
 
-    test('a member that is not let in is ended and tried again', async () => {
+    test('a member that fails to become ready is ended and started again', async () => {
       let starts = 0
       const { pool, events, ask } = pooled({
         size: 1,
@@ -149,14 +149,14 @@ for (const [kind, open] of Object.entries(memberChannels)) {
       await pool.end()
     })
 
-    test('a member beyond those that are kept comes when a call has waited for so long, not for a rush', async () => {
+    test('another member starts when a call has waited for long enough, not for a short burst', async () => {
       let clock = 0
       mock.method(performance, 'now', () => clock)
       mock.timers.enable({ apis: ['setTimeout'] })
       try {
         const { pool, starts, ask } = pooled({ kept: 1, size: 2, patienceMs: 100 })
-        const rush = Array.from({ length: 20 }, () => ask(echo))
-        assert.deepEqual(new Set(await Promise.all(rush)), new Set(['here']))
+        const burst = Array.from({ length: 20 }, () => ask(echo))
+        assert.deepEqual(new Set(await Promise.all(burst)), new Set(['here']))
         const controller = new AbortController()
         const hanging = Promise.allSettled([1, 2].map(() => ask({ do: 'hang' }, controller.signal)))
         clock += 99
@@ -174,7 +174,7 @@ for (const [kind, open] of Object.entries(memberChannels)) {
       }
     })
 
-    test('time in which the caller itself was busy is no time that a call waited for a member', async () => {
+    test('time during which the calling thread was busy does not count as waiting', async () => {
       let clock = 0
       mock.method(performance, 'now', () => clock)
       mock.timers.enable({ apis: ['setTimeout'] })
@@ -202,7 +202,7 @@ for (const [kind, open] of Object.entries(memberChannels)) {
       }
     })
 
-    test('a call that has waited for long enough when another member comes gets the next one, and Node has nothing to warn of', async (t) => {
+    test('a call that has waited for long enough when a member starts gets the next one, and Node prints no warning', async (t) => {
       const warned = t.mock.method(process, 'emitWarning', () => {})
       const { pool, starts, events, ask } = pooled({ kept: 1, size: 3, patienceMs: 1 })
       const controller = new AbortController()
@@ -214,7 +214,7 @@ for (const [kind, open] of Object.entries(memberChannels)) {
       await pool.end()
     })
 
-    test('members beyond those that are kept come when calls wait, and no more than there may be', async () => {
+    test('more members start when calls wait, but no more than the size of the pool', async () => {
       const { pool, starts, ask } = pooled({ kept: 0, size: 2 })
       assert.equal(starts.length, 0)
       assert.equal(await ask(echo), 'here')
@@ -231,9 +231,9 @@ for (const [kind, open] of Object.entries(memberChannels)) {
       await pool.end()
     })
 
-    test('a call that only one member takes waits for it; others pass it and are answered by any free member', async () => {
+    test('a call that only one member takes waits for it; later calls overtake it and go to any free member', async () => {
       const odd: Order = { do: 'echo', value: 'odd' }
-      const takes = (place: number, order: unknown) => place === 0 || order === echo
+      const takes = (position: number, order: unknown) => position === 0 || order === echo
       const { pool, starts, ask } = pooled({ kept: 0, size: 2, takes })
       const controller = new AbortController()
       const hanging = assert.rejects(ask({ do: 'hang' }, controller.signal))
@@ -252,7 +252,7 @@ for (const [kind, open] of Object.entries(memberChannels)) {
     })
 
     test('if all may end, the first idle member ends too, and starts again with the next call', async () => {
-      const { pool, starts, ask } = pooled({ kept: 0, size: 1, letGoAfterMs: 1, letsAllGo: true })
+      const { pool, starts, ask } = pooled({ kept: 0, size: 1, idleTimeoutMs: 1, endsAllWhenIdle: true })
       assert.equal(await ask(echo), 'here')
       while (pool.serving > 0) await delay(1)
       assert.equal(await ask(echo), 'here')
@@ -274,7 +274,7 @@ for (const [kind, open] of Object.entries(memberChannels)) {
       const stop = new AbortController()
       const hanging = ask({ do: 'hang' }, stop.signal)
       const controller = new AbortController()
-      const waiting = ask({ do: 'die', by: 'exit' }, controller.signal)
+      const waiting = ask({ do: 'end unexpectedly', by: 'exit' }, controller.signal)
       controller.abort(new Error('enough'))
       await assert.rejects(waiting, /enough/)
       await assert.rejects(ask(echo, controller.signal), /enough/)
@@ -306,8 +306,8 @@ for (const [kind, open] of Object.entries(memberChannels)) {
   })
 }
 
-/** As when a thread's last reply and its end arrive at once, with nothing in between. */
-test('a member that ends with its last reply gets no more calls: the next one does the waiting ones', async () => {
+/** The last reply of a thread and its end can arrive at the same time. */
+test('a member that ends with its last reply gets no more calls: its replacement gets the waiting ones', async () => {
   const listeners: ChannelListener[] = []
   const start = () => {
     const numbers: number[] = []

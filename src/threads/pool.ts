@@ -1,13 +1,13 @@
 import { UnavailableError } from '../platform/errors.ts'
 import { type CallExtras, CallLost, type Calls } from './calls.ts'
 
-/** Called for every member that comes and goes, for logs and metrics. */
+/** Called when members start to serve, stop or are replaced, for logs and metrics. */
 export interface PoolWatch {
-  /** A member began to serve (1), or stopped (-1). */
+  /** A member started to serve (1), or stopped (-1). */
   members(pool: string, change: 1 | -1): void
   /** A member ended unexpectedly. It is replaced after `restMs`. */
   exited(pool: string, cause: Error, restMs: number): void
-  /** A member that replaces an exited one began to serve. */
+  /** A member that replaces an exited one started to serve. */
   replaced(pool: string): void
 }
 
@@ -21,11 +21,11 @@ export interface PoolOptions {
   readonly kept?: number
   /** How long a call waits before another member is started for it. Default: 0. */
   readonly patienceMs?: number
-  /** A member beyond `kept` and the first ends after being idle for this long. Default: never. */
-  readonly letGoAfterMs?: number
-  /** Ends the first member too when it is idle. */
-  readonly letsAllGo?: boolean
-  /** Calls that a member gets at once; further calls wait here. */
+  /** Members beyond `kept`, except the first, end after being idle for this long. Default: never. */
+  readonly idleTimeoutMs?: number
+  /** Whether the first member ends when it is idle, too. */
+  readonly endsAllWhenIdle?: boolean
+  /** How many calls a member gets at once. Further calls wait in the pool. */
   readonly callsPerMember: number
   /** Which calls the member at a position takes. Default: all. Calls that only some members take wait for those. */
   readonly takes?: (position: number, message: unknown) => boolean
@@ -34,7 +34,7 @@ export interface PoolOptions {
   /** Releases the resources that the member at this position held. Called after it has ended. */
   readonly free?: (position: number) => void
   readonly watch?: PoolWatch
-  /** The pause after the second exit in a row. It doubles up to `restMaxMs`. */
+  /** The pause after the second exit in a row. It doubles with each further exit, up to `restMaxMs`. */
   readonly restMs?: number
   readonly restMaxMs?: number
 }
@@ -47,8 +47,8 @@ interface Position {
   /** Exits since the last answer. */
   exitsInRow: number
   restsUntil: number
-  returning: NodeJS.Timeout | undefined
-  /** Measures the time without a call. */
+  restarting: NodeJS.Timeout | undefined
+  /** Fires when the member was idle for too long. */
   idle: NodeJS.Timeout | undefined
 }
 
@@ -58,38 +58,38 @@ interface Waiting {
   readonly extras: CallExtras
   readonly resolve: (result: unknown) => void
   readonly reject: (error: unknown) => void
-  /** Called if the caller's signal fires while the call waits. */
-  readonly giveUp: () => void
+  /** Called if the caller's signal aborts while the call waits. */
+  readonly cancel: () => void
 }
 
 /**
  * Threads or processes that do the same work. A call goes to the least loaded member, or waits while all are busy.
  *
  *   empty -> starting -> serving
- *     ^---------+-----------'      exited, or asked to end
+ *     ^---------+-----------'      exited, or ended by the pool
  *
- * A member that exits unexpectedly is dropped: its open calls reject with `CallLost`, its resources are released, and the
- * watch is notified. A replacement starts at once the first time, and after growing pauses if members at that position
- * keep exiting without an answer. The others go on meanwhile. When no member serves, waiting calls reject with the error
- * of the first start that fails, or at once if no start is due soon.
+ * When a member exits unexpectedly, its open calls reject with `CallLost`, its resources are released, and the watch is
+ * notified. A replacement starts at once the first time, and after growing pauses if members at that position keep
+ * exiting without an answer. The others continue meanwhile. If no member serves, waiting calls reject with the error of
+ * the first start that fails, or at once if no start is due soon.
  */
 export class Pool {
   readonly #options: PoolOptions
   readonly #watch: PoolWatch
   readonly #positions: Position[]
   readonly #waiting: Waiting[] = []
-  #lastDeath: Error | null = null
+  #lastExit: Error | null = null
   #closed: Error | null = null
   #drained: (() => void) | null = null
   #opening: PromiseWithResolvers<void> | null = null
   /** The timer of the next check for waiting calls. */
-  #look: { readonly at: number; readonly timer: NodeJS.Timeout } | null = null
+  #nextCheck: { readonly at: number; readonly timer: NodeJS.Timeout } | null = null
 
   constructor(options: PoolOptions) {
     this.#options = options
     this.#watch = options.watch ?? silentPoolWatch
     this.#positions = Array.from({ length: options.size }, (_, number) => {
-      const timers = { returning: undefined, idle: undefined }
+      const timers = { restarting: undefined, idle: undefined }
       return { number, calls: null, serves: false, exitsInRow: 0, restsUntil: 0, ...timers }
     })
     for (const position of this.#positions.slice(0, options.kept)) this.#start(position)
@@ -129,12 +129,12 @@ export class Pool {
     const free = this.#waiting.length === 0 ? this.#freeFor(message) : null
     if (free !== null) return this.#send(free, message, extras)
     return new Promise((resolve, reject) => {
-      const giveUp = (): void => {
+      const cancel = (): void => {
         this.#waiting.splice(this.#waiting.indexOf(waiting), 1)
         reject(signal?.reason)
       }
-      const waiting: Waiting = { since: performance.now(), message, extras, resolve, reject, giveUp }
-      signal?.addEventListener('abort', giveUp, { once: true })
+      const waiting: Waiting = { since: performance.now(), message, extras, resolve, reject, cancel }
+      signal?.addEventListener('abort', cancel, { once: true })
       this.#waiting.push(waiting)
       this.#dispatch()
     })
@@ -160,14 +160,14 @@ export class Pool {
 
   #close(reason: Error): void {
     this.#closed ??= reason
-    clearTimeout(this.#look?.timer)
-    for (const { returning, idle } of this.#positions) {
-      clearTimeout(returning)
+    clearTimeout(this.#nextCheck?.timer)
+    for (const { restarting, idle } of this.#positions) {
+      clearTimeout(restarting)
       clearTimeout(idle)
     }
   }
 
-  #dispatch(isLook = false): void {
+  #dispatch(isCheck = false): void {
     for (let i = 0; i < this.#waiting.length; ) {
       const position = this.#freeFor(this.#waiting[i]!.message)
       if (position !== null) {
@@ -176,7 +176,7 @@ export class Pool {
       } else if (this.#options.takes !== undefined) i++
       else break
     }
-    if (this.#waiting.length > 0) this.#askForMore(isLook)
+    if (this.#waiting.length > 0) this.#startMore(isCheck)
     if (this.#waiting.length === 0) this.#drained?.()
   }
 
@@ -198,7 +198,7 @@ export class Pool {
     const calls = position.calls!
     clearTimeout(position.idle)
     const settled = (): void => {
-      this.#mayLetGo(position, calls)
+      this.#endWhenIdle(position, calls)
       this.#dispatch()
     }
     return calls.call(message, extras).then(
@@ -215,20 +215,20 @@ export class Pool {
     )
   }
 
-  #mayLetGo(position: Position, calls: Calls): void {
-    const { letGoAfterMs, letsAllGo = false, kept = this.size } = this.#options
-    const stays = position.number < Math.max(letsAllGo ? 0 : 1, kept)
-    if (letGoAfterMs === undefined || stays || this.#closed !== null) return
+  #endWhenIdle(position: Position, calls: Calls): void {
+    const { idleTimeoutMs, endsAllWhenIdle = false, kept = this.size } = this.#options
+    const stays = position.number < Math.max(endsAllWhenIdle ? 0 : 1, kept)
+    if (idleTimeoutMs === undefined || stays || this.#closed !== null) return
     if (calls.open > 0 || position.calls !== calls) return
     position.idle = setTimeout(() => {
-      // It gets no more calls, and its end is expected.
+      // From here on it gets no calls, and its exit is expected.
       this.#leave(position)
       void calls.end()
-    }, letGoAfterMs).unref()
+    }, idleTimeoutMs).unref()
   }
 
-  /** Starts one member at a time: starting is expensive, and the rush may be over by the end of it. */
-  #askForMore(isLook: boolean): void {
+  /** Starts one member at a time, because starting is expensive and the calls may be done before it serves. */
+  #startMore(isCheck: boolean): void {
     if (this.#positions.some(({ calls, serves }) => calls !== null && !serves)) return
     const now = performance.now()
     const mayStart = ({ calls, number }: Position) =>
@@ -237,38 +237,38 @@ export class Pool {
     if (position !== undefined && this.#closed === null) {
       const patienceMs = this.serving === 0 ? 0 : (this.#options.patienceMs ?? 0)
       const restMs = this.#waiting[0]!.since + patienceMs - now
-      if (patienceMs === 0 || (isLook && restMs <= 0)) this.#start(position)
-      else this.#lookAgain(restMs)
-    } else if (this.#isDeserted) this.#rejectWaiting(this.#lost(this.#lastDeath))
+      if (patienceMs === 0 || (isCheck && restMs <= 0)) this.#start(position)
+      else this.#checkLater(restMs)
+    } else if (this.#isEmpty) this.#rejectWaiting(this.#lost(this.#lastExit))
     else {
       const resting = this.#positions.find((one) => one.restsUntil > now && mayStart(one))
-      if (resting !== undefined) this.#lookAgain(resting.restsUntil - now)
+      if (resting !== undefined) this.#checkLater(resting.restsUntil - now)
     }
   }
 
   /**
-   * A check that runs late means that this thread was busy itself, for example while the server starts. Replies may be
-   * unread, so only the next check counts.
+   * Schedules a check of the waiting calls. If the check runs late, this thread was busy itself, for example while the
+   * server starts, and may not have read replies yet. Then only the next check counts.
    */
-  #lookAgain(fromNowMs: number): void {
+  #checkLater(fromNowMs: number): void {
     const restMs = Math.max(0, fromNowMs)
     const at = performance.now() + restMs
-    if (this.#look !== null && this.#look.at <= at) return
-    clearTimeout(this.#look?.timer)
-    const look = (): void => {
-      this.#look = null
+    if (this.#nextCheck !== null && this.#nextCheck.at <= at) return
+    clearTimeout(this.#nextCheck?.timer)
+    const check = (): void => {
+      this.#nextCheck = null
       this.#dispatch(true)
     }
     const { patienceMs = 0 } = this.#options
-    const lookInTime = (): void => {
-      if (performance.now() - at <= patienceMs / 10) look()
-      else this.#look = { at, timer: setTimeout(look, patienceMs).unref() }
+    const checkOnTime = (): void => {
+      if (performance.now() - at <= patienceMs / 10) check()
+      else this.#nextCheck = { at, timer: setTimeout(check, patienceMs).unref() }
     }
-    this.#look = { at, timer: setTimeout(lookInTime, restMs).unref() }
+    this.#nextCheck = { at, timer: setTimeout(checkOnTime, restMs).unref() }
   }
 
   /** No member serves or starts. */
-  get #isDeserted(): boolean {
+  get #isEmpty(): boolean {
     return this.#positions.every(({ calls }) => calls === null)
   }
 
@@ -278,7 +278,7 @@ export class Pool {
 
   #takeWaiting(at: number): Waiting {
     const [taken] = this.#waiting.splice(at, 1)
-    taken!.extras.signal?.removeEventListener('abort', taken!.giveUp)
+    taken!.extras.signal?.removeEventListener('abort', taken!.cancel)
     return taken!
   }
 
@@ -288,7 +288,7 @@ export class Pool {
 
   #start(position: Position): void {
     if (position.calls !== null || this.#closed !== null) return
-    clearTimeout(position.returning)
+    clearTimeout(position.restarting)
     let calls: Calls
     let ready: Promise<unknown>
     let fault: Error | null = null
@@ -334,7 +334,7 @@ export class Pool {
     const { name, kept = this.size, restMs = 1_000, restMaxMs = 30_000 } = this.#options
     const wasServing = position.serves
     this.#leave(position)
-    if (this.#opening !== null && this.#isDeserted) {
+    if (this.#opening !== null && this.#isEmpty) {
       this.#opening.reject(cause)
       this.#close(cause)
     }
@@ -342,12 +342,12 @@ export class Pool {
       position.exitsInRow++
       const rest = position.exitsInRow === 1 ? 0 : Math.min(restMaxMs, restMs * 2 ** (position.exitsInRow - 2))
       position.restsUntil = performance.now() + rest
-      this.#lastDeath = cause
+      this.#lastExit = cause
       this.#watch.exited(name, cause, rest)
-      if (!wasServing && this.#isDeserted) this.#rejectWaiting(this.#lost(cause))
+      if (!wasServing && this.#isEmpty) this.#rejectWaiting(this.#lost(cause))
       if (position.number < kept) {
         if (rest === 0) this.#start(position)
-        else position.returning = setTimeout(() => this.#start(position), rest).unref()
+        else position.restarting = setTimeout(() => this.#start(position), rest).unref()
       }
     }
     this.#dispatch()

@@ -15,14 +15,14 @@ type Outcome = 'sent' | 'queue_full' | 'not_sent' | 'rejected'
 const outcomes: readonly Outcome[] = ['sent', 'queue_full', 'not_sent', 'rejected']
 
 /** The shortest time between two log lines about a collector that is unavailable. */
-const tellEveryMs = 60_000
+const reportEveryMs = 60_000
 
 /** The longest time that shutdown waits for the last spans. */
 const flushWithinMs = 5000
 
 /**
- * Sends batches of spans to the collector. Spans that wait and spans that are being sent share one limit, and spans above
- * it are dropped and counted. The library limits only those that wait, and does not count those it drops.
+ * Sends batches of spans to the collector. Waiting spans and spans that are being sent share one limit. Spans above it
+ * are dropped and counted. The library limits only waiting spans, and does not count dropped ones.
  */
 export class CountedSpans implements SpanProcessor {
   readonly #batches: BatchSpanProcessor
@@ -31,8 +31,8 @@ export class CountedSpans implements SpanProcessor {
   readonly #logger: Log
   readonly #rejected = new RejectedSpans()
   #held = 0
-  #untold = 0
-  #toldAt = Number.NEGATIVE_INFINITY
+  #unreported = 0
+  #reportedAt = Number.NEGATIVE_INFINITY
 
   constructor(exporter: SpanExporter, settings: TracingSettings, measures: Measures, logger: Log) {
     this.#queueMax = settings.queueMax
@@ -45,7 +45,7 @@ export class CountedSpans implements SpanProcessor {
     })
     this.#batches = new BatchSpanProcessor({
       exporter: {
-        export: (spans, told) => this.#export(exporter, settings.exportTimeoutMs, spans, told),
+        export: (spans, done) => this.#export(exporter, settings.exportTimeoutMs, spans, done),
         shutdown: () => exporter.shutdown(),
       },
       maxQueueSize: settings.queueMax,
@@ -59,7 +59,7 @@ export class CountedSpans implements SpanProcessor {
 
   onEnd(span: ReadableSpan): void {
     if (this.#held >= this.#queueMax) {
-      this.#lost('queue_full', 1, 'the collector is slower than spans arrive')
+      this.#lost('queue_full', 1, 'spans arrive faster than the collector accepts them')
       return
     }
     this.#held++
@@ -70,60 +70,60 @@ export class CountedSpans implements SpanProcessor {
     await this.#batches.forceFlush()
   }
 
-  /** Sends the remaining spans, as far as time allows. */
+  /** Sends the remaining spans, within a time limit. */
   async shutdown(): Promise<void> {
     const late = Promise.withResolvers<void>()
     const timer = setTimeout(late.resolve, flushWithinMs)
-    // A failed batch is counted where it fails.
+    // A failed batch was already counted in `#export`.
     const flushed = this.#batches.shutdown().catch(() => {})
     await Promise.race([flushed, late.promise])
     clearTimeout(timer)
     if (this.#held > 0) this.#lost('not_sent', this.#held, `not sent within ${flushWithinMs} ms at shutdown`)
-    if (this.#untold > 0) this.#tell('the process ends')
+    if (this.#unreported > 0) this.#report('the process ends')
   }
 
   #export(
     exporter: SpanExporter,
     timeoutMs: number,
     spans: ReadableSpan[],
-    told: (result: ExportResult) => void,
+    done: (result: ExportResult) => void,
   ): void {
-    let isOver = false
-    const over = (result: ExportResult): void => {
+    let isDone = false
+    const finish = (result: ExportResult): void => {
       const rejected = this.#rejected.take(spans.length)
-      if (isOver) return
-      isOver = true
+      if (isDone) return
+      isDone = true
       clearTimeout(late)
       this.#held -= spans.length
       if (result.code === ExportResultCode.SUCCESS) {
         this.#count({ outcome: 'sent' }, spans.length - rejected)
-        if (rejected > 0) this.#lost('rejected', rejected, 'the collector took the batch and rejected these')
+        if (rejected > 0) this.#lost('rejected', rejected, 'the collector accepted the batch, but rejected these spans')
       } else this.#lost('not_sent', spans.length, reasonOf(result.error))
-      told(result)
+      done(result)
     }
     const late = setTimeout(
-      () => over({ code: ExportResultCode.FAILED, error: new Error(`no answer within ${timeoutMs} ms`) }),
+      () => finish({ code: ExportResultCode.FAILED, error: new Error(`no answer within ${timeoutMs} ms`) }),
       timeoutMs,
     ).unref()
-    exporter.export(spans, over)
+    exporter.export(spans, finish)
   }
 
   #lost(outcome: Outcome, spans: number, reason: string): void {
     this.#count({ outcome }, spans)
-    this.#untold += spans
-    if (performance.now() - this.#toldAt >= tellEveryMs) this.#tell(reason)
+    this.#unreported += spans
+    if (performance.now() - this.#reportedAt >= reportEveryMs) this.#report(reason)
   }
 
-  #tell(reason: string): void {
-    this.#logger.warn({ spans: this.#untold, reason }, 'spans of traces are dropped; /metrics counts them')
-    this.#toldAt = performance.now()
-    this.#untold = 0
+  #report(reason: string): void {
+    this.#logger.warn({ spans: this.#unreported, reason }, 'spans of traces are dropped; /metrics counts them')
+    this.#reportedAt = performance.now()
+    this.#unreported = 0
   }
 }
 
-/** Does not repeat the answer of the collector, which may be a page of another server. */
+/** Does not repeat the response body, which may be a page of another server. */
 function reasonOf(error: Error | undefined): string {
   const { code } = (error ?? {}) as { readonly code?: unknown }
   if (typeof code === 'number') return `the collector answered ${code}`
-  return typeof code === 'string' ? `the collector cannot be reached (${code})` : (error?.message ?? 'no reason')
+  return typeof code === 'string' ? `the collector cannot be reached (${code})` : (error?.message ?? 'unknown reason')
 }

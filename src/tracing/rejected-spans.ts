@@ -1,11 +1,11 @@
 import { DiagLogLevel, diag } from '@opentelemetry/api'
 
-/** The library's words, before the answer as JSON. */
+/** The library logs this before the response as JSON. */
 const partialSuccess = 'Received Partial Success response:'
 
 /**
- * A collector may take a batch and reject some of its spans. The library reports this only as a warning in its own log,
- * directly before it reports the batch as sent. So the number is kept from the warning until the batch is counted.
+ * A collector may accept a batch but reject some of its spans. The library reports this only as a warning in its own
+ * log, directly before it reports the batch as sent. The number is kept from the warning until the batch is counted.
  */
 export class RejectedSpans {
   #rejected = 0
@@ -27,7 +27,7 @@ export class RejectedSpans {
   }
 }
 
-/** OTLP writes a 64-bit number in JSON as a text. A value that is not a positive whole number counts as 0. */
+/** OTLP writes a 64-bit number in JSON as a string. A value that is not a positive whole number counts as 0. */
 function rejectedIn(answer: string): number {
   const { rejectedSpans } = JSON.parse(answer) as { readonly rejectedSpans?: unknown }
   const rejected = Number(rejectedSpans ?? 0)

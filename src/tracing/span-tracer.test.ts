@@ -29,13 +29,13 @@ const spanCalled = (name: string) => ended.find((span) => span.name === name)!
 beforeEach(() => {
   ended = []
 })
-afterEach(() => assert.equal(tracer.underWay, undefined))
+afterEach(() => assert.equal(tracer.current, undefined))
 
-test('a trace has so many spans and no more, and says how many it lacks', () => {
+test('a trace has a limited number of spans, and records how many were omitted', () => {
   tracer.span('export', () => {
     for (let i = 0; i < 1500; i++)
       assert.equal(
-        tracer.part('read', () => i),
+        tracer.childSpan('read', () => i),
         i,
       )
   })
@@ -43,25 +43,25 @@ test('a trace has so many spans and no more, and says how many it lacks', () => 
   assert.equal(spanCalled('export').attributes['tidemark.spans_omitted'], 501)
 })
 
-test('a timer that was set in a trace is no part of it once that is over', async () => {
+test('a timer that was set in a trace is not a part of it after the trace has ended', async () => {
   const { promise, resolve } = Promise.withResolvers<void>()
   tracer.span('request', () => {
     setImmediate(() => {
-      tracer.part('looks in vain', () => {})
-      tracer.span('begins anew', resolve)
+      tracer.childSpan('polls', () => {})
+      tracer.span('new trace', resolve)
     })
   })
   await promise
   assert.deepEqual(
     ended.map(({ name }) => name),
-    ['request', 'begins anew'],
+    ['request', 'new trace'],
   )
-  assert.notEqual(spanCalled('begins anew').spanContext().traceId, spanCalled('request').spanContext().traceId)
+  assert.notEqual(spanCalled('new trace').spanContext().traceId, spanCalled('request').spanContext().traceId)
 })
 
 test('calls of a port return the same results, and are traced with their failures but without their messages', async () => {
   class Port {
-    readonly #answer = 'secret words'
+    readonly #answer = 'secret text'
     isSound = true
     async read(words: string): Promise<string> {
       return words + this.#answer
@@ -73,13 +73,13 @@ test('calls of a port return the same results, and are traced with their failure
       return { outcome: 'timed_out' }
     }
   }
-  const port = tracer.calls('port ', new Port(), (method) => ({ method }))
+  const port = tracer.traceMethods('port ', new Port(), (method) => ({ method }))
   assert.equal(port.isSound, true)
-  assert.equal(await port.read(''), 'secret words')
+  assert.equal(await port.read(''), 'secret text')
   assert.equal(ended.length, 0, 'outside of a trace there is none')
   await tracer.span('request', async () => {
-    assert.equal(await port.read('more '), 'more secret words')
-    await assert.rejects(port.fail('secret words'), /secret words/)
+    assert.equal(await port.read('more '), 'more secret text')
+    await assert.rejects(port.fail('secret text'), /secret text/)
     assert.equal(port.find().outcome, 'timed_out')
   })
   const [read, failed, found] = ['read', 'fail', 'find'].map((method) => spanCalled(`port ${method}`))
@@ -87,11 +87,11 @@ test('calls of a port return the same results, and are traced with their failure
   assert.deepEqual([failed!.status, found!.status], [{ code: SpanStatusCode.ERROR }, { code: SpanStatusCode.ERROR }])
   assert.equal(found!.attributes['error.type'], 'timed_out')
   assert.equal(read!.parentSpanContext?.spanId, spanCalled('request').spanContext().spanId)
-  const told = ended.map(({ name, attributes, status, events }) => ({ name, attributes, status, events }))
-  assert.doesNotMatch(JSON.stringify(told), /secret/)
+  const recorded = ended.map(({ name, attributes, status, events }) => ({ name, attributes, status, events }))
+  assert.doesNotMatch(JSON.stringify(recorded), /secret/)
 })
 
-test('a request to a node of the search cluster is a span, and carries the trace on', async () => {
+test('a request to a node of the search cluster is a span, and propagates the trace', async () => {
   const carried: (string | undefined)[] = []
   const server = createServer((request, response) => {
     carried.push(request.headers.traceparent as string | undefined)
@@ -101,8 +101,8 @@ test('a request to a node of the search cluster is a span, and carries the trace
   const { port } = server.address() as AddressInfo
   const node = await ClusterNode.open(`http://127.0.0.1:${port}`, null)
   const search = { method: 'POST', path: '/index/_search', body: '{}', contentType: 'application/json' } as const
-  await node.ask(search).answered
-  await tracer.span('request', () => node.ask(search).answered)
+  await node.send(search).answered
+  await tracer.span('request', () => node.send(search).answered)
   server.closeAllConnections()
   server.close()
   const sent = spanCalled('HTTP POST')

@@ -15,28 +15,28 @@ import type { TracerProvider } from '@opentelemetry/sdk-trace'
 import type { AboutCall, Attributes, TracedRequest, Tracer } from '../platform/tracing.ts'
 import { version } from '../platform/version.ts'
 
-/** Nobody reads a longer trace: an analysis run or an export reads the store thousands of times. */
+/** An analysis run or an export reads the store thousands of times. A longer trace would be of no use. */
 const spansMax = 1000
 
 /** An open span, and the root span of its trace in this process. */
-export interface UnderWay {
+export interface OpenSpan {
   readonly context: Context
   readonly span: Span
   readonly root: Root
 }
 
 interface Root {
-  /** Whether the root has ended. A timer that was set within it may still run, and is then not a part of it. */
-  isOver: boolean
+  /** Whether the root span has ended. A timer that was set within it may still run, but is not a part of it then. */
+  isEnded: boolean
   spansLeft: number
   omitted: number
 }
 
-/** The current span follows the asynchronous calls of its work. */
+/** A tracer on OpenTelemetry. The current span follows the asynchronous calls of its work. */
 export class SpanTracer implements Tracer {
   readonly #spans: ReturnType<TracerProvider['getTracer']>
   readonly #propagator: W3CTraceContextPropagator | null
-  readonly #underWay = new AsyncLocalStorage<UnderWay>()
+  readonly #current = new AsyncLocalStorage<OpenSpan>()
   readonly #ports = new WeakMap<object, object>()
 
   constructor(provider: TracerProvider, propagates: boolean) {
@@ -45,26 +45,26 @@ export class SpanTracer implements Tracer {
   }
 
   /** undefined outside a trace. */
-  get underWay(): UnderWay | undefined {
-    const found = this.#underWay.getStore()
-    return found?.root.isOver === true ? undefined : found
+  get current(): OpenSpan | undefined {
+    const found = this.#current.getStore()
+    return found?.root.isEnded === true ? undefined : found
   }
 
   span<T>(name: string, work: () => T, attributes: Attributes = {}): T {
-    if (this.underWay !== undefined) return this.part(name, work, attributes)
+    if (this.current !== undefined) return this.childSpan(name, work, attributes)
     const started = this.#begin(name, ROOT_CONTEXT, SpanKind.INTERNAL, attributes)
-    return this.#underWay.run(started, () => untilOver(work, (failure) => endRoot(started, failure)))
+    return this.#current.run(started, () => whenSettled(work, (failure) => endRoot(started, failure)))
   }
 
-  part<T>(name: string, work: () => T, attributes: Attributes = {}): T {
+  childSpan<T>(name: string, work: () => T, attributes: Attributes = {}): T {
     const started = this.child(name, SpanKind.INTERNAL, attributes)
     if (started === null) return work()
-    return this.#underWay.run(started, () => untilOver(work, (failure) => endSpan(started.span, failure)))
+    return this.#current.run(started, () => whenSettled(work, (failure) => endSpan(started.span, failure)))
   }
 
-  /** Returns null if there is no trace, the trace is not sampled, or it has enough spans. */
-  child(name: string, kind: SpanKind, attributes: Attributes): UnderWay | null {
-    const above = this.underWay
+  /** Returns null if there is no trace, the trace is not sampled, or its span limit is reached. */
+  child(name: string, kind: SpanKind, attributes: Attributes): OpenSpan | null {
+    const above = this.current
     if (above === undefined || !above.span.isRecording()) return null
     const { root } = above
     if (root.spansLeft === 0) {
@@ -76,7 +76,7 @@ export class SpanTracer implements Tracer {
     return { context: trace.setSpan(above.context, span), span, root }
   }
 
-  calls<Port extends object>(prefix: string, port: Port, about: AboutCall = () => ({})): Port {
+  traceMethods<Port extends object>(prefix: string, port: Port, about: AboutCall = () => ({})): Port {
     const known = this.#ports.get(port)
     if (known !== undefined) return known as Port
     const methods = new Map<string | symbol, unknown>()
@@ -85,7 +85,7 @@ export class SpanTracer implements Tracer {
         const value: unknown = methods.get(key) ?? Reflect.get(target, key, target)
         if (typeof value !== 'function' || typeof key === 'symbol' || methods.has(key)) return value
         const method = (...args: readonly unknown[]) =>
-          this.part(`${prefix}${key}`, () => value.apply(target, args), about(key, args))
+          this.childSpan(`${prefix}${key}`, () => value.apply(target, args), about(key, args))
         methods.set(key, method)
         return method
       },
@@ -95,28 +95,28 @@ export class SpanTracer implements Tracer {
   }
 
   /** Returns the headers for a request to another server, so that its spans join the trace. */
-  headersFor({ context }: UnderWay): Readonly<Record<string, string>> {
+  headersFor({ context }: OpenSpan): Readonly<Record<string, string>> {
     const headers: Record<string, string> = {}
     this.#propagator?.inject(context, headers, defaultTextMapSetter)
     return headers
   }
 
   request(name: string, headers: IncomingHttpHeaders, attributes: Attributes): TracedRequest {
-    const within = this.#underWay
+    const within = this.#current
     // A request from a route to another route of this process belongs to the outer request, whether that is sampled or
     // not.
-    const above = this.underWay
+    const above = this.current
     const inner = this.child(name, SpanKind.SERVER, attributes)
     if (above !== undefined && inner === null) {
       const { traceId } = above.span.spanContext()
-      return { traceId, within: (work) => work(), tell: () => {}, end: () => {} }
+      return { traceId, within: (work) => work(), setAttributes: () => {}, end: () => {} }
     }
     const started = inner ?? this.#begin(name, this.#contextOf(headers), SpanKind.SERVER, attributes)
     const { span } = started
     return {
       traceId: span.spanContext().traceId,
       within: (work) => within.run(started, work),
-      tell: (more) => void span.setAttributes(more),
+      setAttributes: (more) => void span.setAttributes(more),
       end(more, hasFailed) {
         span.setAttributes(more)
         if (hasFailed) span.setStatus({ code: SpanStatusCode.ERROR })
@@ -130,43 +130,43 @@ export class SpanTracer implements Tracer {
     return this.#propagator?.extract(ROOT_CONTEXT, headers, defaultTextMapGetter) ?? ROOT_CONTEXT
   }
 
-  #begin(name: string, parent: Context, kind: SpanKind, attributes: Attributes): UnderWay {
+  #begin(name: string, parent: Context, kind: SpanKind, attributes: Attributes): OpenSpan {
     const span = this.#spans.startSpan(name, { kind, attributes }, parent)
     return {
       context: trace.setSpan(parent, span),
       span,
-      root: { isOver: false, spansLeft: spansMax - 1, omitted: 0 },
+      root: { isEnded: false, spansLeft: spansMax - 1, omitted: 0 },
     }
   }
 }
 
-/** Calls `over` once when the work has ended, with the reason of a failure. */
-function untilOver<T>(work: () => T, over: (failure: string | null) => void): T {
+/** Calls `settled` once when the work has ended, with the code of a failure. */
+function whenSettled<T>(work: () => T, settled: (failure: string | null) => void): T {
   let result: T
   try {
     result = work()
   } catch (error) {
-    over(codeOf(error))
+    settled(codeOf(error))
     throw error
   }
   if (!(result instanceof Promise)) {
-    over(failureIn(result))
+    settled(failureIn(result))
     return result
   }
   return result.then(
     (value) => {
-      over(failureIn(value))
+      settled(failureIn(value))
       return value
     },
     (error) => {
-      over(codeOf(error))
+      settled(codeOf(error))
       throw error
     },
   ) as T
 }
 
-function endRoot({ span, root }: UnderWay, failure: string | null): void {
-  root.isOver = true
+function endRoot({ span, root }: OpenSpan, failure: string | null): void {
+  root.isEnded = true
   if (root.omitted > 0) span.setAttribute('tidemark.spans_omitted', root.omitted)
   endSpan(span, failure)
 }

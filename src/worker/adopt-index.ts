@@ -6,7 +6,7 @@ import type { Indexing } from './indexing.ts'
 import { type Repeating, repeat } from './repeating.ts'
 
 /** How often to check for a rebuilt index. */
-const lookEveryMs = 2000
+const checkEveryMs = 2000
 
 export interface Adopting extends Pick<Repeating, 'stop'> {
   /** Why the last handed-over index is not served; null if it is. */
@@ -34,11 +34,11 @@ export function startAdopting(
     logger.info({}, 'switched to another search index')
     return false
   }
-  const looking = repeat('adopt-index', lookEveryMs, adopt, incidents)
+  const checking = repeat('adopt-index', checkEveryMs, adopt, incidents)
   return {
     get trouble() {
       return trouble
     },
-    stop: () => looking.stop(),
+    stop: () => checking.stop(),
   }
 }

@@ -3,7 +3,7 @@ import type { Incidents } from '../platform/incidents.ts'
 import type { WriteNotifications } from '../platform/write-notifications.ts'
 import { type Repeating, repeat } from './repeating.ts'
 
-/** The shortest schedule is a minute, and changes are given half a minute to settle. */
+/** The shortest schedule is a minute, and an `on_change` run starts after 30 s without a change. */
 const pauses = { everyMs: 1000, whenIdleMs: 2000 }
 
 /** Starts the due runs of subscriptions. Every process that executes runs does this; the store starts each run once. */

@@ -99,11 +99,11 @@ function partsWith(compute: ExecutionParts['compute'], more: Partial<ExecutionPa
 }
 
 suite('the worker of analysis runs', () => {
-  test('a run that the policy does not allow, or that turns out to be too large, fails for good', async () => {
+  test('a run that the policy does not allow, or that turns out to be too large, fails without a retry', async () => {
     let computed = 0
     const { parts, artifacts } = partsWith(async () => {
       computed++
-      throw Object.assign(new Error('there is too much: ask for less'), { code: 'input_too_large' })
+      throw Object.assign(new Error('the input is too large'), { code: 'input_too_large' })
     })
     const worker = startAnalysis(parts, silentIncidents, logger)
     const large = await addRun()
@@ -111,7 +111,7 @@ suite('the worker of analysis runs', () => {
     worker.wake()
     assert.deepEqual((await ended(large)).error, {
       code: 'input_too_large',
-      message: 'there is too much: ask for less',
+      message: 'the input is too large',
     })
     assert.equal((await ended(unnamed)).error!.code, 'analysis_type_not_executed')
     assert.equal(computed, 1)
@@ -152,7 +152,7 @@ suite('the worker of analysis runs', () => {
     assert.equal(computed.length, ids.length)
   })
 
-  test('a computation that fails is tried again, and not for ever', async () => {
+  test('a failed computation is retried, but not forever', async () => {
     let failures = 2
     const { parts, artifacts } = partsWith(async (work) => {
       if (failures-- > 0) {
@@ -192,7 +192,7 @@ suite('the worker of analysis runs', () => {
     while (filesIn(artifacts).length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
   }
 
-  test('a cancel is noticed, made elsewhere or here', async () => {
+  test('a cancellation in this or another process is noticed', async () => {
     for (const here of [false, true]) {
       const { parts, artifacts } = partsWith(endless)
       const worker = startAnalysis(parts, silentIncidents, logger)
@@ -208,7 +208,7 @@ suite('the worker of analysis runs', () => {
     }
   })
 
-  test('a worker that ends gives its run up, and the next one takes it', async () => {
+  test('a worker that stops releases its run, and the next one takes it', async () => {
     const { parts, artifacts } = partsWith(endless)
     const first = startAnalysis(parts, silentIncidents, logger)
     const runId = await addRun()
@@ -222,7 +222,7 @@ suite('the worker of analysis runs', () => {
     await second.stop()
   })
 
-  test('a disk that is full is no fault of the run: it waits for room, however often it was taken before', async () => {
+  test('a full disk does not count as a failure of the run: it waits for space, however often it was taken before', async () => {
     const runId = await addRun()
     const dead = newId('task')
     for (let i = 0; i < 2; i++) await store.takeRun({ workerId: dead, now: Date.now(), until: Date.now() - 1 })
@@ -232,16 +232,16 @@ suite('the worker of analysis runs', () => {
       full = false
       return Promise.reject(Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' }))
     })
-    const told: string[] = []
+    const reported: string[] = []
     const incidents = {
-      failed: (job: string, error: unknown) => told.push(`${job} ${(error as TidemarkError).code}`),
+      failed: (job: string, error: unknown) => reported.push(`${job} ${(error as TidemarkError).code}`),
       worked: () => {},
     }
     const worker = startAnalysis(parts, incidents, logger)
     const run = await ended(runId)
     await worker.stop()
     assert.equal(run.status, 'succeeded')
-    assert.deepEqual(told, ['analysis storage_full'])
+    assert.deepEqual(reported, ['analysis storage_full'])
   })
 
   test('a run that kills its worker every time is abandoned', async () => {
@@ -254,7 +254,7 @@ suite('the worker of analysis runs', () => {
     assert.deepEqual([run.status, run.error!.code], ['failed', 'internal'])
   })
 
-  test('at its time a run expires and its files go; 30 days later it is not there', async () => {
+  test('when a run expires its files are removed; 30 days later the run is removed', async () => {
     const { parts, artifacts } = partsWith(quick)
     const worker = startAnalysis(parts, silentIncidents, logger)
     const runId = await addRun()
@@ -287,7 +287,7 @@ suite('the worker of analysis runs', () => {
     assert.equal(await store.run(applicationId, runId), null)
   })
 
-  test('files that no artifact knows are removed when they are old', async () => {
+  test('old files that belong to no artifact are removed', async () => {
     const { parts, artifacts } = partsWith(quick)
     const worker = startAnalysis(parts, silentIncidents, logger)
     const runId = await addRun()

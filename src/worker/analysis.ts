@@ -1,7 +1,7 @@
 /**
  * The worker of analysis runs. It takes the oldest waiting run, holds it by a lease that it keeps renewing, and works
- * on one run at a time. With several processes on one store, each run has one holder. A process that exits stops
- * renewing; when its lease has expired, another process starts the run again.
+ * on one run at a time. If several processes share a store, each run has one holder. When the lease of a process that
+ * exited has expired, another process starts the run again.
  *
  * Work on a run ends early on a cancel in this process (at once), on a cancel elsewhere or a lost lease (at the next
  * renewal), and at the end of the worker (the run is released for the next worker).
@@ -20,8 +20,8 @@ import { type Tracer, untraced } from '../platform/tracing.ts'
 import type { WriteNotifications } from '../platform/write-notifications.ts'
 import { repeat } from './repeating.ts'
 
-/** A new run wakes the worker. */
-const lookPauses = { everyMs: 1000, whenIdleMs: 4000 }
+/** A new run wakes the worker before the next check. */
+const checkPauses = { everyMs: 1000, whenIdleMs: 4000 }
 const renewEveryMs = 500
 const leaseMs = 10_000
 
@@ -122,7 +122,7 @@ export function startAnalysis(
 
   const runs = repeat(
     'analysis',
-    { ...lookPauses, notifications },
+    { ...checkPauses, notifications },
     async () => {
       const run = await parts.store.takeRun(lease(parts.now()))
       if (run === null) return false
@@ -161,8 +161,8 @@ export function startAnalysis(
 }
 
 /**
- * Removes records before files: `removeAbandoned` finds a file without a record, but a record without a file would be a
- * broken promise.
+ * Removes records before files: `removeAbandoned` removes a file without a record, but a record without a file would
+ * stay and fail to be read.
  */
 export async function applyRetention({
   store,

@@ -6,10 +6,10 @@ import { type Repeating, repeat } from './repeating.ts'
 
 /** Small enough that a writer never waits noticeably for one portion. */
 const hiddenAtOnce = 200
-const notifiedAtOnce = 200
+const announcedAtOnce = 200
 const removedAtOnce = 20
 const eventsAtOnce = 5000
-/** The longest delay until jobs of another process, and purged indexes, are noticed. */
+/** The longest delay before jobs of another process, and purged indexes, are noticed. */
 const pauses = { everyMs: 1000, whenIdleMs: 2000 }
 
 export interface ErasureParts {
@@ -20,9 +20,9 @@ export interface ErasureParts {
   readonly removeUnusedIndexes: () => Promise<boolean>
   /** Removes the results of expired runs. Returns whether there may be more. */
   readonly expireRuns: () => Promise<boolean>
-  /** Without a trusted clock, results of runs that only seem to be expired would be removed too. */
+  /** With a wrong clock, results of runs that only seem to be expired would be removed, too. */
   readonly clock: Pick<TrustedClock, 'trusts'>
-  /** Whether the record of removals, which outlives the store, has this erasure. Otherwise it will soon. */
+  /** Whether the record of removals, which is stored apart from the store, has this erasure. If not, it is queued. */
   readonly isRecorded: (erasureId: string) => boolean
   readonly now: () => number
   readonly notifications?: WriteNotifications | null
@@ -46,15 +46,15 @@ export function startErasures(parts: ErasureParts, incidents: Incidents): Repeat
   )
 }
 
-/** The steps that this process has done for a hidden job. Another process repeats them. */
+/** The steps that this process has done for a hidden job. They are not stored, so another process repeats them. */
 interface Progress {
-  readonly isNotified: boolean
+  readonly isAnnounced: boolean
   readonly isRemoved: boolean
-  /** How far the feed was scanned; null when all of it was. */
+  /** How far the feed was scanned; null at its end. */
   readonly eventsThrough: number | null
 }
 
-const nothingDone: Progress = { isNotified: false, isRemoved: false, eventsThrough: 0 }
+const nothingDone: Progress = { isAnnounced: false, isRemoved: false, eventsThrough: 0 }
 
 /** Does one step of one job. Returns whether the next one can follow at once. */
 async function advance(
@@ -68,20 +68,20 @@ async function advance(
   }
   const recorded = isRecorded(erasureId)
   const done = progress.get(erasureId) ?? nothingDone
-  const notified = done.isNotified ? 'done' : await store.tellArrivals(erasureId, notifiedAtOnce, now())
-  if (notified === 'more') return true
-  const isNotified = notified === 'done'
+  const announced = done.isAnnounced ? 'done' : await store.announceArrivals(erasureId, announcedAtOnce, now())
+  if (announced === 'more') return true
+  const isAnnounced = announced === 'done'
   if (!done.isRemoved) {
     const isMore = await store.remove(erasureId, removedAtOnce)
-    progress.set(erasureId, { ...done, isNotified, isRemoved: !isMore })
+    progress.set(erasureId, { ...done, isAnnounced, isRemoved: !isMore })
     return true
   }
   if (done.eventsThrough !== null) {
     const eventsThrough = await store.forgetEvents(erasureId, done.eventsThrough, eventsAtOnce)
-    progress.set(erasureId, { ...done, isNotified, eventsThrough })
+    progress.set(erasureId, { ...done, isAnnounced, eventsThrough })
     return true
   }
-  if (!isNotified || !recorded) return false
+  if (!isAnnounced || !recorded) return false
   if (!(await store.isPurged(erasureId, now())) || !(await removeUnusedIndexes())) return false
   if (purgeArtifacts && !(await clock.trusts())) return false
   if (purgeArtifacts && (await expireRuns())) return true

@@ -3,12 +3,12 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { casesOf } from '../../test/support/cases.ts'
 import {
-  asksForNewest,
   type FeederEvent,
   type FeederState,
   isIncomplete,
   isLeader,
-  momentMs,
+  needsNewest,
+  negligibleDelayMs,
   startingState,
   stateAfter,
   transitions,
@@ -23,12 +23,12 @@ const move = fc.record({
   step: fc.nat({ max: 6 }),
   back: fc.nat({ max: 4 }),
   ahead: fc.nat({ max: 6 }),
-  waitMs: fc.constantFrom(1, momentMs - 1, momentMs, 5 * momentMs),
+  waitMs: fc.constantFrom(1, negligibleDelayMs - 1, negligibleDelayMs, 5 * negligibleDelayMs),
 })
 type Move = typeof move extends fc.Arbitrary<infer T> ? T : never
 
 /**
- * An event that the driver may send in a state. A step only moves forward; a look or an opening may find the index at
+ * An event that the driver may send in a state. A step only moves forward; `looked` and `opened` may find the index at
  * any position.
  */
 function eventOf(state: FeederState, { type, step, back, ahead }: Move, nowMs: number): FeederEvent {
@@ -40,7 +40,7 @@ function eventOf(state: FeederState, { type, step, back, ahead }: Move, nowMs: n
       return { type, position: state.kind === 'rebuilding' ? 0 : anywhere, newest, nowMs }
     case 'fed': {
       const position = state.position + step
-      const asks = step > 0 && asksForNewest(state, position)
+      const asks = step > 0 && needsNewest(state, position)
       return {
         type,
         position,
@@ -51,7 +51,7 @@ function eventOf(state: FeederState, { type, step, back, ahead }: Move, nowMs: n
       }
     }
     case 'looked':
-      return { type, position: anywhere, newest: asksForNewest(state, anywhere) ? newest : null, nowMs }
+      return { type, position: anywhere, newest: needsNewest(state, anywhere) ? newest : null, nowMs }
     case 'rebuild':
       return { type, newest: ahead, nowMs }
     case 'failed':
@@ -63,15 +63,15 @@ function eventOf(state: FeederState, { type, step, back, ahead }: Move, nowMs: n
   }
 }
 
-test('over any sequence of events, the table alone decides, and searches are told of documents that may be missing', () => {
+test('over any sequence of events, the table alone decides, and missing documents are reported', () => {
   const visited = new Set<string>()
   fc.assert(
     fc.property(fc.array(move, { minLength: 20, maxLength: 60, size: 'max' }), (moves) => {
       let state = startingState(null)
       let nowMs = 0
       let isElected = false
-      /** The revision up to which the index is known to lack documents; 0 if it lacks none. */
-      let owed = Number.POSITIVE_INFINITY
+      /** The revision up to which documents are known to be missing from the index; 0 if none are. */
+      let missingUntil = Number.POSITIVE_INFINITY
       for (const one of moves) {
         nowMs += one.waitMs
         // A stop ends everything, and most walks should be longer.
@@ -98,11 +98,15 @@ test('over any sequence of events, the table alone decides, and searches are tol
 
         const hasGoneBack = state.position < before.position || event.type === 'rebuild'
         const isMeasured = before.coverage.kind === 'unchecked' || (event.type === 'opened' && isIncomplete(before))
-        if ('newest' in event && event.newest !== null && (hasGoneBack || isMeasured)) owed = event.newest
+        if ('newest' in event && event.newest !== null && (hasGoneBack || isMeasured)) missingUntil = event.newest
         // The index has everything, because the store may have less than before.
         const hasAll = event.type === 'looked' && event.newest !== null && event.position >= event.newest
-        if (hasAll || (event.type === 'fed' && event.documents === 0)) owed = 0
-        if (!isIncomplete(state)) assert.ok(state.position >= owed, `it is at ${state.position} and owes ${owed}`)
+        if (hasAll || (event.type === 'fed' && event.documents === 0)) missingUntil = 0
+        if (!isIncomplete(state))
+          assert.ok(
+            state.position >= missingUntil,
+            `it is at ${state.position} and misses documents up to ${missingUntil}`,
+          )
         if (state.coverage.kind === 'refilling') assert.ok(state.position < state.coverage.until, 'nothing is missing')
         if (isIncomplete(state) && !isIncomplete(before)) assert.ok(hasGoneBack, 'only an index that went back loses')
         if (before.coverage.kind !== 'unchecked') assert.notEqual(state.coverage.kind, 'unchecked')
@@ -118,9 +122,13 @@ test('over any sequence of events, the table alone decides, and searches are tol
   assert.deepEqual([...visited].sort(), all.sort(), 'the walks have taken every transition')
 })
 
-test('why an index is outdated is kept until it is rebuilt, through failures; a process that is released forgets it', () => {
-  const told: FeederEvent[] = [{ type: 'elected' }, { type: 'outdated', why: 'lost' }, { type: 'failed', trouble: 't' }]
-  const opening = told.reduce(stateAfter, startingState(null))
+test('the reason why an index is outdated survives failures until the rebuild, but not the loss of an election', () => {
+  const events: FeederEvent[] = [
+    { type: 'elected' },
+    { type: 'outdated', why: 'lost' },
+    { type: 'failed', trouble: 't' },
+  ]
+  const opening = events.reduce(stateAfter, startingState(null))
   assert.equal(opening.kind === 'opening' && opening.outdated, 'lost')
   const rebuilding = stateAfter(opening, { type: 'rebuild', newest: 3, nowMs: 0 })
   const failed = stateAfter(rebuilding, { type: 'failed', trouble: 'the disk is full' })

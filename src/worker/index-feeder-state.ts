@@ -18,24 +18,24 @@
  *   rebuilding   It empties an index that cannot be continued.
  *   feeding      It knows the position of the index, and feeds it step by step.
  *   watching     Another process is the leader. This one reads the position, and changes nothing.
- *   stopped      The end.
+ *   stopped      The process has stopped indexing.
  *
  * If each process has its own index, every process is its own leader, and never watches.
  *
- * In addition, each state holds whether the index may lack documents (`Coverage`), which searches report.
+ * In addition, each state holds whether documents may be missing from the index (`Coverage`), which searches report.
  *
  *       ┌────────────────────── has all ─────────────────────────┐
  *       │                                                        ▼
- *   unchecked ── lacks some ──► refilling ── has them ───────► complete
+ *   unchecked ── some missing ─► refilling ── has them ──────► complete
  *                                ▲  ▲ └─ another round ─┐        │
  *                                │  └───────────────────┘        │
  *                                └── went back, or is rebuilt ───┘
  *
  * Rules
- * 1. `complete` ends only when the index goes back: it is emptied, or its position is below the last known one. Documents
- *    that arrive later make an index late (`indexing/index-lag.ts`), not incomplete.
- * 2. The last known position is kept while the index is opened again, and by a watching process: an index that lacks
- *    documents never replaces a fuller one unnoticed.
+ * 1. `complete` ends only when the index goes back: it is emptied, or its position is below the last known one.
+ *    Documents that arrive later make an index late (`indexing/index-lag.ts`), not incomplete.
+ * 2. The last known position is kept while the index is opened again, and by a watching process. So an index with fewer
+ *    documents never replaces another one unnoticed.
  * 3. Only a leader rebuilds and feeds.
  * 4. Searches report missing documents before an index is emptied, not after.
  */
@@ -121,22 +121,22 @@ export type Coverage =
   /** The index was not checked yet. */
   | { readonly kind: 'unchecked' }
   /**
-   * The index lacks documents up to `until`. Documents that arrive before it has them are missing too, so another round
-   * follows if this one took more than a moment. Each round must be shorter than the last. Otherwise documents arrive
-   * faster than they are indexed, and waiting gains nothing.
+   * Documents up to `until` are missing. Documents that arrive during this round are missing too, so another round
+   * follows unless this one was short (`negligibleDelayMs`). Each round must be shorter than the last. Otherwise
+   * documents arrive faster than they are indexed, and more rounds would not help.
    */
   | {
       readonly kind: 'refilling'
       readonly until: number
-      readonly roundBeganAt: number
+      readonly roundStartedAt: number
       /** The duration of the previous round; infinite in the first. */
-      readonly roundBeforeMs: number
+      readonly previousRoundMs: number
     }
-  /** The index has every document that it lacked. Newer ones may be missing for a moment. */
+  /** The index has every document that was missing. Newer ones may be missing for a moment. */
   | { readonly kind: 'complete' }
 
-/** A delay so short that missing documents do not matter. */
-export const momentMs = 2000
+/** After a round this short, the documents that arrived during it are not waited for. */
+export const negligibleDelayMs = 2000
 
 /** `newest` is the newest revision of the store; `nowMs` comes from a monotonic clock. */
 export type FeederEvent =
@@ -152,7 +152,7 @@ export type FeederEvent =
       /** The number of indexed documents. After 0 there are no more. */
       readonly documents: number
       readonly isBehind: boolean
-      /** Present if `asksForNewest` says so. */
+      /** Present if `needsNewest` says so. */
       readonly newest: number | null
       readonly nowMs: number
     }
@@ -160,7 +160,7 @@ export type FeederEvent =
   | {
       readonly type: 'looked'
       readonly position: number
-      /** Present if `asksForNewest` says so. */
+      /** Present if `needsNewest` says so. */
       readonly newest: number | null
       readonly nowMs: number
     }
@@ -183,14 +183,14 @@ export const startingState = (outdated: string | null): FeederState => ({
 
 /**
  * The state after an event. Throws for an event that the table does not have, which is a defect: the background job
- * logs and counts it, and continues with its next turn.
+ * logs and counts it, and continues with its next step.
  */
 export function stateAfter(state: FeederState, event: FeederEvent): FeederState {
   const allowed: Partial<Record<FeederEventType, FeederKind>> = transitions[state.kind]
   const kind = allowed[event.type]
   if (kind === undefined) throw new Error(`indexing: the state ${state.kind} has no event ${event.type}`)
-  const isAskedAgain = event.type === 'elected' || event.type === 'released'
-  if (kind === state.kind && isAskedAgain) return state
+  const isRepeated = event.type === 'elected' || event.type === 'released'
+  if (kind === state.kind && isRepeated) return state
   const known: Known = { position: positionAfter(state, event), coverage: coverageAfter(state, event) }
   const outdated = event.type === 'outdated' ? event.why : outdatedOf(state)
   switch (kind) {
@@ -224,10 +224,10 @@ const outdatedOf = (state: FeederState): string | null => ('outdated' in state ?
 export const isIncomplete = ({ coverage }: FeederState): boolean => coverage.kind !== 'complete'
 
 /**
- * Whether the next `fed` or `looked` with this position needs the newest revision of the store. A feeding leader
- * notices by itself when there are no more documents.
+ * Whether a `fed` or `looked` event with this position needs the newest revision of the store. A feeding leader notices
+ * by itself when there are no more documents.
  */
-export function asksForNewest(state: FeederState, position: number): boolean {
+export function needsNewest(state: FeederState, position: number): boolean {
   const mayBeComplete = state.kind === 'feeding' ? hasReached(state, position) : isIncomplete(state)
   return mayBeComplete || position < state.position
 }
@@ -258,14 +258,14 @@ function coverageAfter(state: FeederState, event: FeederEvent): Coverage {
 
 function coverageAt(state: FeederState, { type, position, newest, nowMs }: Moved): Coverage {
   const { coverage } = state
-  if (!asksForNewest(state, position)) return coverage
+  if (!needsNewest(state, position)) return coverage
   if (newest === null) throw new Error(`indexing: ${type} at ${position} without the newest revision of the store`)
   const hasMovedOn = coverage.kind === 'refilling' && position >= state.position
   if (!hasMovedOn || position >= newest) return measured(state, { position, newest, nowMs })
   if (position < coverage.until) return coverage
-  const tookMs = nowMs - coverage.roundBeganAt
-  if (tookMs < momentMs || tookMs >= coverage.roundBeforeMs) return { kind: 'complete' }
-  return { kind: 'refilling', until: newest, roundBeganAt: nowMs, roundBeforeMs: tookMs }
+  const tookMs = nowMs - coverage.roundStartedAt
+  if (tookMs < negligibleDelayMs || tookMs >= coverage.previousRoundMs) return { kind: 'complete' }
+  return { kind: 'refilling', until: newest, roundStartedAt: nowMs, previousRoundMs: tookMs }
 }
 
 type Moved = Extract<FeederEvent, { type: 'fed' | 'looked' }>
@@ -276,9 +276,9 @@ interface Measured {
   readonly nowMs: number
 }
 
-/** An index at this position lacks all later documents of the store. A current round goes on. */
+/** Returns the coverage of an index at this position, without all later documents. A current round continues. */
 function measured({ coverage }: FeederState, { position, newest, nowMs }: Measured): Coverage {
   if (position >= newest) return { kind: 'complete' }
   if (coverage.kind === 'refilling') return { ...coverage, until: newest }
-  return { kind: 'refilling', until: newest, roundBeganAt: nowMs, roundBeforeMs: Number.POSITIVE_INFINITY }
+  return { kind: 'refilling', until: newest, roundStartedAt: nowMs, previousRoundMs: Number.POSITIVE_INFINITY }
 }

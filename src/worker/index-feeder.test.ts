@@ -18,12 +18,12 @@ const quiet = { info() {}, warn() {}, error() {} }
 const failures = ['elected', 'health', 'position', 'clear', 'apply', 'preparedAfter', 'newestRevision'] as const
 type Failure = (typeof failures)[number]
 
-/** A process that searches the index, with its last promise. */
+/** A process that searches the index. */
 interface Process {
   readonly name: string
   readonly feeder: IndexFeeder
   readonly abort: AbortController
-  /** Documents that searches found, or could have expected, when this process last reported a complete index. */
+  /** The documents that the index had when this process last reported it as complete; at first, all at its start. */
   promised: ReadonlySet<string>
   isStopped: boolean
 }
@@ -66,7 +66,7 @@ class World {
   /**
    * Removes the last documents from the store, as restoring a backup does; later ones get numbers above the lost ones.
    */
-  putBack(count: number): void {
+  rollBack(count: number): void {
     this.documents = this.documents.slice(0, Math.max(0, this.documents.length - count))
   }
 
@@ -96,7 +96,7 @@ class World {
     this.processes[i] = this.#start(name)
   }
 
-  /** Takes one step of a process and checks the invariants after it. Returns whether there may be more. */
+  /** Makes one step of a process and checks the invariants. Returns whether there may be more. */
   async step(process: Process): Promise<boolean> {
     this.#acting = process
     const before = this.changes
@@ -138,7 +138,7 @@ class World {
     if (process.feeder.isRefilling) return
     for (const { documentId } of this.documents) {
       if (!process.promised.has(documentId)) continue
-      assert.ok(this.held.has(documentId), `${process.name} says that nothing is missing: ${documentId} is`)
+      assert.ok(this.held.has(documentId), `${process.name} reports a complete index, but ${documentId} is missing`)
     }
     process.promised = new Set(this.held)
   }
@@ -188,7 +188,7 @@ class World {
       this.#changedByLeader()
       assert.ok(
         this.#acting!.feeder.isRefilling || this.documents.length === 0,
-        'it is emptied, and nobody hears of it',
+        'it is emptied without being reported as incomplete',
       )
       this.held.clear()
       this.position = 0
@@ -235,7 +235,7 @@ const command = (name: string, run: (world: World) => Promise<unknown>): fc.Asyn
   toString: () => name,
 })
 
-const who = fc.constantFrom('a', 'b')
+const processName = fc.constantFrom('a', 'b')
 const few = fc.nat({ max: 5 })
 const named = (world: World, name: string): Process =>
   world.processes.find((one) => one.name === name) ?? world.processes[0]!
@@ -243,8 +243,8 @@ const named = (world: World, name: string): Process =>
 const commands = fc.commands(
   [
     few.map((count) => command(`add ${count}`, async (world) => world.add(count))),
-    who.map((name) => command(`step ${name}`, (world) => world.step(named(world, name)))),
-    who.map((name) => command(`settle ${name}`, (world) => world.settle(named(world, name)))),
+    processName.map((name) => command(`step ${name}`, (world) => world.step(named(world, name)))),
+    processName.map((name) => command(`settle ${name}`, (world) => world.settle(named(world, name)))),
     fc.constantFrom('a', 'b', null).map((name) =>
       command(`elect ${name}`, async (world) => {
         world.leader = name
@@ -253,8 +253,8 @@ const commands = fc.commands(
     fc.constant(command('damage', async (world) => world.damage())),
     few.map((count) => command(`exchange, without ${count}`, (world) => world.exchange(count))),
     few.map((count) =>
-      command(`put back ${count}`, async (world) => {
-        world.putBack(count)
+      command(`roll back ${count}`, async (world) => {
+        world.rollBack(count)
         for (const { feeder } of world.processes) await feeder.outdate('the store was put back')
       }),
     ),
@@ -263,8 +263,8 @@ const commands = fc.commands(
         world.failing = failure
       }),
     ),
-    who.map((name) => command(`stop ${name}`, (world) => world.stop(named(world, name)))),
-    who.map((name) => command(`restart ${name}`, async (world) => world.restart(named(world, name).name))),
+    processName.map((name) => command(`stop ${name}`, (world) => world.stop(named(world, name)))),
+    processName.map((name) => command(`restart ${name}`, async (world) => world.restart(named(world, name).name))),
   ],
   { maxCommands: 60, size: 'max' },
 )
@@ -292,7 +292,7 @@ test('whatever happens, only a leader feeds, no process reports a complete index
   )
 })
 
-test('a leader that finds the index behind an earlier position reports it, even if the previous leader did not', async () => {
+test('a new leader that finds the index behind its earlier position reports it, even if the previous leader did not', async () => {
   const world = new World('one')
   world.add(6)
   const [a, b] = world.processes as [Process, Process]

@@ -9,11 +9,11 @@ import { oneAtATime } from '../platform/one-at-a-time.ts'
 import type { Tracer } from '../platform/tracing.ts'
 import type { FollowedHistory } from './follow-history.ts'
 import {
-  asksForNewest,
   type FeederEvent,
   type FeederState,
   isIncomplete,
   isLeader,
+  needsNewest,
   startingState,
   stateAfter,
   troubleOf,
@@ -28,7 +28,7 @@ export interface IndexFeederParts {
   readonly elected: () => Promise<boolean>
   readonly lag: IndexLag
   /**
-   * Called when all knowledge about the index is outdated: it is another index, or another process has fed it since.
+   * Called when everything known about the index is outdated: it is another index, or another process has fed it since.
    */
   readonly reopening: () => void
   /** Called after each step, with its start time. */
@@ -39,8 +39,8 @@ export interface IndexFeederParts {
 }
 
 /**
- * Feeds the search index, or watches the process that does. `index-feeder-state.ts` has the transitions; this calls the
- * store, the index and the election, and does the work of each state.
+ * Feeds the search index, or watches the process that does. `index-feeder-state.ts` has the transitions; this class
+ * calls the store, the index and the election, and does the work of each state.
  *
  * Steps, and other changes of the index, run one at a time (`alone`): an index that was exchanged during a step would
  * miss the documents between the two positions.
@@ -48,7 +48,7 @@ export interface IndexFeederParts {
 export class IndexFeeder {
   readonly #parts: IndexFeederParts
   #state: FeederState
-  readonly #inTurn = oneAtATime()
+  readonly #exclusively = oneAtATime()
   /** The number of callers that wait for the end of a step. */
   #waiting = 0
 
@@ -57,7 +57,7 @@ export class IndexFeeder {
     this.#state = startingState(parts.history?.lossAtStart ?? null)
   }
 
-  /** Whether the index still lacks documents that it was found to lack. */
+  /** Whether documents are still missing that were missing when the index was last checked. */
   get isRefilling(): boolean {
     return isIncomplete(this.#state)
   }
@@ -73,7 +73,7 @@ export class IndexFeeder {
   /** Runs work that changes the index, or must not run during a change, exclusively. */
   alone<T>(work: () => Promise<T>): Promise<T> {
     this.#waiting++
-    return this.#inTurn(() => {
+    return this.#exclusively(() => {
       this.#waiting--
       return work()
     })
@@ -99,7 +99,7 @@ export class IndexFeeder {
         await this.#open()
         return await this.#feed()
       } catch (error) {
-        // The message of a defect may be confidential.
+        // The message of a defect may contain confidential data.
         this.#apply({ type: 'failed', trouble: isUnavailability(error) ? error.message : 'the log says why' })
         throw error
       }
@@ -151,7 +151,7 @@ export class IndexFeeder {
     const newest = await source.newestRevision()
     const isAhead = health.state !== 'needs_rebuild' && health.position > newest
     const ahead = isAhead ? `it is at revision ${health.position}, the store at ${newest}` : null
-    // The store is behind a state that it had. This finds it if no mark was left.
+    // The store has gone back in time. This detects it even without a mark in the data folder.
     if (ahead !== null && outdated === null) await history?.indexIsAhead(health.position)
     const reason = health.state === 'needs_rebuild' ? health.reason : (outdated ?? ahead)
     if (reason !== null) {
@@ -166,13 +166,13 @@ export class IndexFeeder {
 
   async #feed(): Promise<boolean> {
     const state = this.#state
-    if (state.kind !== 'feeding') throw new Error(`the index is to be fed while the state is ${state.kind}`)
+    if (state.kind !== 'feeding') throw new Error(`the index is to be fed in the state ${state.kind}`)
     const { source, index, fedBy, lag, fed, aborted, tracer } = this.#parts
     const beganAt = performance.now()
     const step = await feedIndex(source, index, state.position, fedBy, {
-      wholeAt: state.completeAt,
+      completeAt: state.completeAt,
       isBehind: state.isBehind,
-      mayGoOn: () => this.#waiting === 0 && !aborted.aborted,
+      mayContinue: () => this.#waiting === 0 && !aborted.aborted,
       wrote: (revision) => lag.indexed(revision),
       tracer,
     })
@@ -192,7 +192,7 @@ export class IndexFeeder {
   }
 
   async #newestFor(position: number): Promise<number | null> {
-    return asksForNewest(this.#state, position) ? await this.#parts.source.newestRevision() : null
+    return needsNewest(this.#state, position) ? await this.#parts.source.newestRevision() : null
   }
 
   #apply(event: FeederEvent): void {

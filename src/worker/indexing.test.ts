@@ -35,7 +35,7 @@ class Fakes {
   applyMs = 0
   portionMax = 2
   feeding = 0
-  handing = 0
+  applyingVectors = 0
   overlaps = 0
 
   add(count: number): void {
@@ -65,10 +65,10 @@ class Fakes {
   }
 
   readonly source = {
-    preparedAfter: (...asked: Parameters<IndexSource['preparedAfter']>) =>
-      preparePortion({ documentsAfter: this.#documentsAfter }, ...asked),
+    preparedAfter: (...args: Parameters<IndexSource['preparedAfter']>) =>
+      preparePortion({ documentsAfter: this.#documentsAfter }, ...args),
     newestRevision: async () => this.documents.length,
-    madeProfiles: async () => [],
+    activeProfiles: async () => [],
     putChunks: async (chunks: readonly ChunkRecord[]) => {
       for (const chunk of chunks) {
         if (!this.chunks.has(chunk.chunkId)) this.waiting.add(chunk.chunkId)
@@ -106,8 +106,8 @@ class Fakes {
   readonly index = {
     isSound: true,
     withoutVector: async () => {
-      const lacking = [...this.words].filter((chunkId) => !this.withVector.has(chunkId))
-      const chunks = lacking.map((chunkId) => ({ chunkId, documentId: this.chunks.get(chunkId)!.documentId }))
+      const missing = [...this.words].filter((chunkId) => !this.withVector.has(chunkId))
+      const chunks = missing.map((chunkId) => ({ chunkId, documentId: this.chunks.get(chunkId)!.documentId }))
       return { outcome: 'found', chunks, next: null }
     },
     health: async () =>
@@ -125,10 +125,10 @@ class Fakes {
       this.state = 'ready'
     },
     apply: async (batch: IndexBatch) => {
-      if (this.feeding + this.handing > 0) this.overlaps++
+      if (this.feeding + this.applyingVectors > 0) this.overlaps++
       const isFeed = batch.position !== null
       if (isFeed) this.feeding++
-      else this.handing++
+      else this.applyingVectors++
       // A step of words is slow; a few vectors are not.
       await sleep(isFeed ? this.applyMs : 0)
       for (const change of changesOf(batch.changes)) {
@@ -143,7 +143,7 @@ class Fakes {
       if (isFeed) {
         this.feeding--
         this.position = batch.position!
-      } else this.handing--
+      } else this.applyingVectors--
       return { outcome: 'applied' as const }
     },
   } as unknown as SearchIndex
@@ -164,7 +164,7 @@ class Fakes {
       index: this.index,
       fedBy: 'each',
       embedders: [this.embedder],
-      learn: async () => {},
+      registerDimensions: async () => {},
       shared: false,
       elected: async () => true,
       measures: new IndexingMeasures(silentMeasures),
@@ -178,7 +178,7 @@ class Fakes {
   async settled(): Promise<void> {
     const until = performance.now() + 150_000
     while (this.position < this.documents.length || this.waiting.size > 0) {
-      assert.ok(performance.now() < until, 'never done')
+      assert.ok(performance.now() < until, 'indexing does not finish')
       await sleep(5)
     }
   }
@@ -212,7 +212,7 @@ suite('indexing', () => {
     assert.equal(fakes.withVector.size, 5)
   })
 
-  test('an index that is found to be damaged while it is served is emptied and fed again, though nothing new comes', async () => {
+  test('an index that is found damaged while it is served is emptied and fed again, even without new documents', async () => {
     const fakes = new Fakes()
     fakes.add(5)
     const indexing = await fakes.start()
@@ -226,7 +226,7 @@ suite('indexing', () => {
     await indexing.stop()
   })
 
-  test('an index that takes nothing while something waits is behind, and so it is for a process that does not feed it', async () => {
+  test('an index that accepts nothing while documents wait is behind, also for a process that does not feed it', async () => {
     const fakes = new Fakes()
     const logged: string[] = []
     fakes.logger = { ...quiet, warn: (_, text) => logged.push(text), info: (_, text) => logged.push(text) }
@@ -237,9 +237,9 @@ suite('indexing', () => {
       fakes.start(fakes.source, { fedBy: 'one', elected: async () => false, logger: quiet }),
     ])
     const takes = index.apply
-    const { promise: mended, resolve: mend } = Promise.withResolvers<void>()
+    const { promise: repaired, resolve: repair } = Promise.withResolvers<void>()
     index.apply = async (batch) => {
-      await mended
+      await repaired
       return takes(batch)
     }
     fakes.add(1)
@@ -250,7 +250,7 @@ suite('indexing', () => {
       return feeder.isBehind && other.isBehind
     })
     await until('it is logged', () => logged.length > 0)
-    mend()
+    repair()
     await until('both see that it has all', () => !feeder.isBehind && !other.isBehind)
     await until('that is logged too', () => logged.length > 1)
     assert.deepEqual(logged, [
@@ -260,7 +260,7 @@ suite('indexing', () => {
     await Promise.all([feeder.stop(), other.stop()])
   })
 
-  test('an index that lacks documents is refilling until it has them; later documents do not count', async () => {
+  test('an index with missing documents is refilling until it has them; later documents do not count', async () => {
     const fakes = new Fakes()
     fakes.add(5)
     const indexing = await fakes.start()
@@ -280,7 +280,7 @@ suite('indexing', () => {
     await again.stop()
   })
 
-  test('documents that came in during a long refilling are refilled too; those of the last moment are not waited for', async (t) => {
+  test('documents that arrive during a long refill are refilled too; those of a short round are not waited for', async (t) => {
     const fakes = new Fakes()
     fakes.add(4)
     let aheadMs = 0
@@ -292,7 +292,7 @@ suite('indexing', () => {
     index.apply = async (batch) => {
       if (batch.position !== null) seen.set(batch.position, indexing!.isRefilling)
       const came = { 4: 2, 6: 2 }[batch.position ?? 0] ?? 0
-      // The first round took a minute, the second one next to nothing.
+      // The first round takes a minute, the second one almost no time.
       if (batch.position === 4) aheadMs += 60_000
       if (came > 0) fakes.add(came)
       return apply(batch)
@@ -300,9 +300,9 @@ suite('indexing', () => {
     const began = Promise.withResolvers<void>()
     const source = {
       ...fakes.source,
-      preparedAfter: async (...asked: Parameters<IndexSource['preparedAfter']>) => {
+      preparedAfter: async (...args: Parameters<IndexSource['preparedAfter']>) => {
         await began.promise
-        return fakes.source.preparedAfter(...asked)
+        return fakes.source.preparedAfter(...args)
       },
     }
     const indexing = await fakes.start(source)
@@ -312,11 +312,11 @@ suite('indexing', () => {
     assert.deepEqual(Object.fromEntries(seen), { 2: true, 4: true, 6: true, 8: false })
   })
 
-  test('an index that takes the place of a fuller one is refilling until it has all: it says so, once', async () => {
+  test('an index that replaces one with more documents is refilling until it has them, and logs this once', async () => {
     const fakes = new Fakes()
     fakes.add(5)
-    const said: string[] = []
-    const note = (_: object, words: string) => said.push(words)
+    const logged: string[] = []
+    const note = (_: object, words: string) => logged.push(words)
     const indexing = await fakes.start()
     await fakes.settled()
     await until('it has all', () => !indexing.isRefilling)
@@ -329,18 +329,18 @@ suite('indexing', () => {
       fakes.position = 0
     })
     await fakes.settled()
-    await until('it has all', () => said.length === 2)
+    await until('it has all', () => logged.length === 2)
     await again.stop()
-    assert.deepEqual(said, [
+    assert.deepEqual(logged, [
       'the search index is catching up: searches are incomplete until then, and report it',
       'the search index has all documents of the store',
     ])
   })
 
-  test('an index that lacks documents is logged once when that begins and once when it ends', async () => {
+  test('missing documents are logged once when that begins and once when it ends', async () => {
     const fakes = new Fakes()
-    const said: string[] = []
-    const note = (_: object, words: string) => said.push(words)
+    const logged: string[] = []
+    const note = (_: object, words: string) => logged.push(words)
     fakes.logger = { ...quiet, info: note, warn: note }
     fakes.add(5)
     const indexing = await fakes.start()
@@ -351,17 +351,17 @@ suite('indexing', () => {
     await fakes.settled()
     await indexing.stop()
     await (await fakes.start()).stop()
-    assert.deepEqual(said, [
+    assert.deepEqual(logged, [
       'the search index is catching up: searches are incomplete until then, and report it',
       'the search index has all documents of the store',
     ])
   })
 
-  test('the reason is reported as long as the index is not fed; for a defect only that it is in the log', async () => {
+  test('the reason is reported while the index is not fed; for a defect only a reference to the log', async () => {
     const fakes = new Fakes()
     fakes.add(1)
     const { putChunks } = fakes.source
-    let failure: Error | null = new UnavailableError('there is no room')
+    let failure: Error | null = new UnavailableError('there is no space')
     const source = {
       ...fakes.source,
       putChunks: async (chunks: readonly ChunkRecord[]) => {
@@ -371,18 +371,18 @@ suite('indexing', () => {
     }
     const indexing = await fakes.start(source)
     try {
-      await until('it is told', async () => indexing.trouble === 'there is no room')
+      await until('it is reported', async () => indexing.trouble === 'there is no space')
       failure = new Error('a row of the table of secrets')
-      await until('it is told', async () => indexing.trouble === 'the log says why')
+      await until('it is reported', async () => indexing.trouble === 'the log says why')
       failure = null
       await fakes.settled()
-      await until('nothing is told', async () => indexing.trouble === null)
+      await until('nothing is reported', async () => indexing.trouble === null)
     } finally {
       await indexing.stop()
     }
   })
 
-  test('an index ahead of its store is not gone on from', async () => {
+  test('an index ahead of its store is rebuilt', async () => {
     const fakes = new Fakes()
     fakes.add(3)
     fakes.position = 7
@@ -394,18 +394,18 @@ suite('indexing', () => {
     assert.equal(fakes.position, 3)
   })
 
-  test('an exchanged index gets the vectors that it lacks, and so does one that is opened', async () => {
+  test('an exchanged index gets its missing vectors, and so does one that is opened', async () => {
     const fakes = new Fakes()
     fakes.add(6)
     const indexing = await fakes.start()
     await fakes.settled()
-    const lacksSome = (): void => {
+    const dropVectors = (): void => {
       for (const chunkId of [...fakes.words].slice(2)) fakes.withVector.delete(chunkId)
     }
-    await indexing.exchange(async () => lacksSome())
+    await indexing.exchange(async () => dropVectors())
     while (fakes.withVector.size < 6) await sleep(5)
     await indexing.stop()
-    lacksSome()
+    dropVectors()
     // The store does not know one of them either.
     const [chunkId] = [...fakes.words].slice(-1)
     fakes.vectors.delete(chunkId!)
@@ -441,7 +441,7 @@ suite('indexing', () => {
     while (fakes.feeding === 0) await sleep(1)
     // The other index is empty.
     await indexing.exchange(async () => {
-      assert.equal(fakes.feeding + fakes.handing, 0)
+      assert.equal(fakes.feeding + fakes.applyingVectors, 0)
       fakes.words.clear()
       fakes.withVector.clear()
       fakes.position = 0

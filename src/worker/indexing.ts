@@ -11,20 +11,20 @@ import type { Incidents } from '../platform/incidents.ts'
 import type { Log } from '../platform/log.ts'
 import { type Tracer, untraced } from '../platform/tracing.ts'
 import type { WriteNotifications } from '../platform/write-notifications.ts'
+import { EmbeddingWorker } from './embedding-worker.ts'
 import type { FollowedHistory } from './follow-history.ts'
 import { IndexFeeder } from './index-feeder.ts'
 import { type Repeating, repeat } from './repeating.ts'
-import { VectorMaker } from './vector-maker.ts'
 
 /**
- * Changes that this process makes or is notified of wake the loops at once. Changes of a command on the same SQLite
- * store, and on PostgreSQL those with a lost notification, are found after this time.
+ * Changes that this process makes or is notified of wake the loops at once. This is how long it takes to find changes
+ * by a command on the same SQLite store, and on PostgreSQL those with a lost notification.
  */
-const lookPauses = { everyMs: 500, whenIdleMs: 2000 }
-/** The precision of the measured lag. A look costs the store next to nothing. */
+const checkPauses = { everyMs: 500, whenIdleMs: 2000 }
+/** The precision of the measured lag. Measuring it is cheap. */
 const lagPauses = { everyMs: 1000, whenIdleMs: 2000 }
 
-const late = 'the search index lags behind acknowledged writes: searches report it until it has caught up'
+const lagging = 'the search index lags behind acknowledged writes: searches report it until it has caught up'
 
 export interface Indexing extends IndexingWork {
   /** Call it when there may be something new to index. */
@@ -36,7 +36,7 @@ export interface Indexing extends IndexingWork {
    */
   exchange(replace: () => Promise<void>): Promise<void>
   /**
-   * Notes that the index belongs to a time that the store has lost: the process that feeds it empties and refills it.
+   * Notes that the index has documents that the store has lost. The process that feeds it then empties and refills it.
    */
   rebuild(why: string): Promise<void>
   stop(): Promise<void>
@@ -49,11 +49,11 @@ export interface IndexingParts {
   readonly history?: Pick<FollowedHistory, 'lossAtStart' | 'indexIsAhead'>
   /** One for every profile that has vectors, the default one first. */
   readonly embedders: readonly Embedder[]
-  /** Called after vectors were made. */
-  readonly learn: () => Promise<void>
+  /** Registers the dimensions of a remote model after the endpoint's first answer. */
+  readonly registerDimensions: () => Promise<void>
   /** Whether several processes share the store. */
   readonly shared: boolean
-  /** Whether this process leads the election, and so works for all of them. */
+  /** Whether this process has won the election, and does this work for all of them. */
   readonly elected: (election: 'vectors' | 'feeding') => Promise<boolean>
   readonly incidents: Incidents
   readonly logger: Log
@@ -69,25 +69,25 @@ export interface IndexingParts {
  * missing embedding endpoint never delays keyword search. An index that is damaged, or ahead of its store (which was
  * restored from a backup), is emptied and refilled. `index-feeder-state.ts` draws the states and transitions.
  *
- * Only one of these runs at a time: a step of words, handing over vectors, the exchange of the index. A vector that
- * came before its words would be lost, because the index does not know the chunk yet. It is kept when it comes after
- * its words or together with them.
+ * Feeding words, copying vectors into the index and exchanging the index never run at the same time. A vector that came
+ * before its words would be lost, because the index does not know the chunk yet.
  *
  * If several processes share a store, one of them makes the vectors. If each process has its own index, each feeds its
- * own and copies the vectors from the store. An index that all of them search is fed by the elected process, words and
- * vectors; the others, including the one that makes vectors, do not change it. For a moment two processes may both
- * believe that they are elected; the index takes no batch twice.
+ * own and copies the vectors from the store. An index that all of them search is fed words and vectors by the elected
+ * process; the others, including the one that makes vectors, do not change it. For a moment two processes may both
+ * believe that they are elected, but the index accepts no batch twice.
  */
 export async function startIndexing(parts: IndexingParts): Promise<Indexing> {
-  const { source, index, fedBy, embedders, learn, shared, elected, incidents, logger, measures, history } = parts
+  const { source, index, fedBy, embedders, registerDimensions, shared, elected, incidents, logger, measures, history } =
+    parts
   const { tracer = untraced, notifications = null } = parts
-  const pauses = { ...lookPauses, notifications }
+  const pauses = { ...checkPauses, notifications }
   const lag = new IndexLag(parts.clock)
   const abort = new AbortController()
   const fed = new Rate()
   const followerOf = ({ profileId }: Embedder): VectorFollower => {
     const lost = (chunks: number): void =>
-      logger.warn({ chunks, profileId }, 'chunks without a vector were not queued for one: they are now')
+      logger.warn({ chunks, profileId }, 'chunks without a vector were missing from the queue: they were added')
     return new VectorFollower({ source, index, profileId, shared, lost })
   }
   const models = embedders.map((embedder) => ({ embedder, follower: followerOf(embedder) }))
@@ -114,43 +114,43 @@ export async function startIndexing(parts: IndexingParts): Promise<Indexing> {
     logger,
     tracer,
   })
-  const whereLeader = <T>(work: () => Promise<T>): Promise<T | null> =>
+  const ifLeader = <T>(work: () => Promise<T>): Promise<T | null> =>
     feeder.alone(async () => ((await feeder.leads()) ? await work() : null))
   const follow = async (): Promise<boolean> => {
     let found = false
     for (const follower of followers) found = (await follower.follow()) || found
     return found
   }
-  const maker = new VectorMaker({
+  const maker = new EmbeddingWorker({
     source,
     index,
     models,
     elected: () => elected('vectors'),
-    handOver: whereLeader,
-    learn,
+    exclusively: ifLeader,
+    registerDimensions,
     aborted: abort.signal,
     logger,
     measures,
     tracer,
   })
   const lagNotice = new LagNotice(logger)
-  /** Runs beside the feeding, which may wait for the index. */
-  const lookAtLag = async (): Promise<boolean> => {
+  /** Runs independently of feeding, which may wait for the index. */
+  const checkLag = async (): Promise<boolean> => {
     lag.stored(await source.newestRevision())
-    lagNotice.tell(lag.isBehind)
+    lagNotice.update(lag.isBehind)
     return false
   }
 
-  // Known before the first search can come. If this fails, the loops below report it and try again.
+  // The position must be known before the first search. If this fails, the loops below report it and try again.
   try {
     await feeder.begin()
     await replaced.begin()
   } catch {}
-  const watching = repeat('index-lag', { ...lagPauses, notifications }, lookAtLag, incidents)
+  const watching = repeat('index-lag', { ...lagPauses, notifications }, checkLag, incidents)
   const feeding = repeat('indexing', pauses, () => feeder.step(), incidents)
-  const following = repeat('follow-vectors', pauses, async () => (await whereLeader(follow)) ?? false, incidents)
+  const following = repeat('follow-vectors', pauses, async () => (await ifLeader(follow)) ?? false, incidents)
   const making: Repeating = repeat('vectors', pauses, () => maker.step(), incidents)
-  const wakeForAnother = (): void => {
+  const wakeAfterReplacement = (): void => {
     feeding.wake()
     following.wake()
   }
@@ -181,11 +181,11 @@ export async function startIndexing(parts: IndexingParts): Promise<Indexing> {
     reach: (revision) => feeder.reach(revision),
     async exchange(replace) {
       await feeder.exchange(replace)
-      wakeForAnother()
+      wakeAfterReplacement()
     },
     async rebuild(why) {
       await feeder.outdate(why)
-      wakeForAnother()
+      wakeAfterReplacement()
     },
     async stop() {
       abort.abort()
@@ -195,7 +195,7 @@ export async function startIndexing(parts: IndexingParts): Promise<Indexing> {
   }
 }
 
-/** Searches of every process report that the index is late. This logs when that begins and when it ends. */
+/** Logs when the index begins to lag and when it has caught up. Searches report the lag themselves. */
 class LagNotice {
   readonly #logger: Log
   #isLate = false
@@ -204,8 +204,8 @@ class LagNotice {
     this.#logger = logger
   }
 
-  tell(isLate: boolean): void {
-    if (isLate && !this.#isLate) this.#logger.warn({}, late)
+  update(isLate: boolean): void {
+    if (isLate && !this.#isLate) this.#logger.warn({}, lagging)
     else if (this.#isLate && !isLate) this.#logger.info({}, 'the search index has caught up with acknowledged writes')
     this.#isLate = isLate
   }

@@ -1,13 +1,13 @@
 import { claimKeptMs } from '../access/claim.ts'
 import { liveLimits } from '../live/limits.ts'
 import type { LiveStore } from '../live/live-store.ts'
-import { askAgainMs, type TrustedClock } from '../operator/trusted-clock.ts'
+import { clockRecheckMs, type TrustedClock } from '../operator/trusted-clock.ts'
 import type { Incidents } from '../platform/incidents.ts'
 import { type Tracer, untraced } from '../platform/tracing.ts'
 import type { WriteNotifications } from '../platform/write-notifications.ts'
 import { type Repeating, repeat } from './repeating.ts'
 
-/** Often enough that a missed deadline is stored within a second. Reading a state never waits for this. */
+/** A missed deadline is stored within this time. Reading a state does not depend on it. */
 const everyMs = 1000
 const pauses = { everyMs, whenIdleMs: everyMs }
 const portion = 200
@@ -34,7 +34,7 @@ export function startLive(
       const settle = () => tracer.span('live settle', () => store.settle(now, portion))
       const settled = dueAt !== null && dueAt <= now ? await settle() : 0
       let forgotten = 0
-      if (now >= forgetAt && !(await clock.trusts())) forgetAt = now + askAgainMs
+      if (now >= forgetAt && !(await clock.trusts())) forgetAt = now + clockRecheckMs
       if (now >= forgetAt) {
         forgotten = await store.forget(now - claimKeptMs, now - liveLimits.queriesKeptMs, portion)
         if (forgotten === 0) forgetAt = now + forgetEveryMs

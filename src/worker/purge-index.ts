@@ -6,8 +6,8 @@ import { type Repeating, repeat } from './repeating.ts'
 
 const name = 'purge-index'
 const pauses = { everyMs: 1000, whenIdleMs: 2000 }
-/** An index that reports nothing for three of these periods counts as gone. */
-const sayEveryMs = 30_000
+/** An index that does not report for three of these periods counts as removed. */
+const reportEveryMs = 30_000
 
 export interface PurgeParts {
   readonly source: IndexSource
@@ -24,22 +24,25 @@ export interface PurgeParts {
 }
 
 /**
- * Purges all remains of erased documents from the index, once it has learnt of the erasure, and reports this to the
- * store. An erasure is complete when every index in use has reported it.
+ * Purges all remains of erased documents from the index, once the index has reached the erasure, and reports this to
+ * the store. An erasure is complete when every index in use has reported it.
  */
 export function startPurging(
   { source, index, copyId, shared, feeds, removeUnfed, notifications = null }: PurgeParts,
   incidents: Incidents,
 ): Repeating {
-  let said: { readonly through: number; readonly at: number } | null = null
-  /** Purging can take hours, and an index that does not report meanwhile would count as gone. */
-  const whileSaying = async (through: number, work: () => Promise<void>): Promise<void> => {
-    const say = () => source.reportPurged(copyId, through, Date.now())
-    const saying = setInterval(() => say().catch((error: unknown) => incidents.failed(name, error)), sayEveryMs)
+  let lastReport: { readonly through: number; readonly at: number } | null = null
+  /** Keeps reporting during the work: purging can take hours, and an index that does not report counts as removed. */
+  const whileReporting = async (through: number, work: () => Promise<void>): Promise<void> => {
+    const report = () => source.reportPurged(copyId, through, Date.now())
+    const reporting = setInterval(
+      () => report().catch((error: unknown) => incidents.failed(name, error)),
+      reportEveryMs,
+    )
     try {
       await work()
     } finally {
-      clearInterval(saying)
+      clearInterval(reporting)
     }
   }
   return repeat(
@@ -48,22 +51,23 @@ export function startPurging(
     async () => {
       const erased = await source.newestErasure()
       if (erased === 0 && !shared) return false
-      // Reading the state of an index takes time, so this is done only now and then: another one may be served by now.
-      if (said !== null && said.through >= erased && Date.now() - said.at < sayEveryMs) return false
+      // Reading the state of an index is slow. It is still repeated now and then, because the index may be another one.
+      if (lastReport !== null && lastReport.through >= erased && Date.now() - lastReport.at < reportEveryMs)
+        return false
       if (!(await feeds())) return false
       const { state, position, purgedThrough } = await index.health()
       if (state !== 'ready') return pauses.everyMs
-      // If nothing was erased, an index at any position is purged.
+      // If nothing was erased, the index is purged up to its position.
       let through = erased === 0 ? position : purgedThrough
       if (through < erased && position >= erased && (await removeUnfed())) {
-        await whileSaying(purgedThrough, () => index.purge())
+        await whileReporting(purgedThrough, () => index.purge())
         through = (await index.health()).purgedThrough
       }
       const at = Date.now()
-      const isDue = said?.through !== through || (shared && at - said.at >= sayEveryMs)
+      const isDue = lastReport?.through !== through || (shared && at - lastReport.at >= reportEveryMs)
       if (isDue) await source.reportPurged(copyId, through, at)
-      if (isDue || through >= erased) said = { through, at }
-      // No notification says that the index has come this far.
+      if (isDue || through >= erased) lastReport = { through, at }
+      // There is no notification when the index reaches the erasure, so this checks again soon.
       return through < erased && pauses.everyMs
     },
     incidents,

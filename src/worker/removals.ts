@@ -6,41 +6,41 @@ import type { WriteNotifications } from '../platform/write-notifications.ts'
 import { type Repeating, repeat } from './repeating.ts'
 
 const pauses = { everyMs: 1000, whenIdleMs: 2000 }
-/** A process of an older version writes no line to the audit log, so its work is found this late. */
-const lookEveryMs = 60_000
-/** More than a process of an older version completes in that time. */
+/** Removals by a process of an older version, which writes no line to the audit log, are found within this time. */
+const checkEveryMs = 60_000
+/** More erasures than a process of an older version completes in that time. */
 const newestErasures = 100
 
 export interface RemovalLoopParts {
   readonly removals: Removals
   readonly operator: Pick<OperatorStore, 'audit'>
-  readonly works: boolean
+  readonly isWorker: boolean
   readonly notifications: WriteNotifications | null
 }
 
 export interface RemovalLoop extends Repeating {
   /** Resolves when the record was compared with the store, or could not be. */
-  readonly firstLook: Promise<void>
+  readonly firstComparison: Promise<void>
 }
 
 /** Compares the record of removals with the store, and then adds missing entries. */
 export function startRemovals(
-  { removals, operator, works, notifications }: RemovalLoopParts,
+  { removals, operator, isWorker, notifications }: RemovalLoopParts,
   incidents: Incidents,
 ): RemovalLoop {
   const first = Promise.withResolvers<void>()
   let hasFoundAll = false
-  let lookedAt = -Infinity
+  let checkedAt = -Infinity
   let newestLine: string | undefined
   const loop = repeat(
     'removal-record',
-    { ...pauses, notifications: works ? notifications : null },
+    { ...pauses, notifications: isWorker ? notifications : null },
     async () => {
       try {
         if (!removals.isCompared) await removals.compare()
       } catch (error) {
-        // New erasures and revocations do not wait until an operator has dealt with a damaged entry.
-        if (works && error instanceof DamagedEntry) {
+        // New erasures and revocations are written even before an operator has dealt with a damaged entry.
+        if (isWorker && error instanceof DamagedEntry) {
           while (await removals.writeErasures());
           await removals.writeKeys()
         }
@@ -49,10 +49,10 @@ export function startRemovals(
         first.resolve()
       }
       if (!removals.isCompared) return pauses.everyMs
-      if (!works) return false
+      if (!isWorker) return false
       if (await removals.writeErasures()) return true
-      const isDue = performance.now() - lookedAt >= lookEveryMs
-      // The audit log has every end of a key.
+      const isDue = performance.now() - checkedAt >= checkEveryMs
+      // A new line in the audit log may be about the end of a key.
       const newest = (await operator.audit({ before: null, limit: 1 }))[0]?.auditId
       if (!isDue && newest === newestLine) return false
       await removals.writeKeys()
@@ -60,14 +60,14 @@ export function startRemovals(
       if (isDue) {
         await removals.findUnwritten(hasFoundAll ? newestErasures : Infinity)
         hasFoundAll = true
-        lookedAt = performance.now()
+        checkedAt = performance.now()
       }
       return true
     },
     incidents,
   )
   return {
-    firstLook: first.promise,
+    firstComparison: first.promise,
     wake: () => loop.wake(),
     stop() {
       removals.end()

@@ -4,16 +4,16 @@ import type { Log } from '../platform/log.ts'
 import type { Indexing } from './indexing.ts'
 import { type Repeating, repeat } from './repeating.ts'
 
-const lookEveryMs = 5000
+const checkEveryMs = 5000
 
-/** Time to go back to the previous version, or to recover from a crash, without refilling the index. */
+/** In this time the previous version can come back, or recover from a crash, without refilling its index. */
 const unusedForMs = 10 * 60_000
 
 /**
- * Looks further apart than this do not count as continuous observation: the machine may have been suspended, or other
- * processes.
+ * If two checks are further apart than this, an index does not count as unused in between: the machine may have been
+ * suspended.
  */
-const looksApartMaxMs = 4 * lookEveryMs
+const checksApartMaxMs = 4 * checkEveryMs
 
 export interface RemovalParts {
   readonly home: Pick<IndexHome, 'fedBy' | 'otherVersions' | 'removeVersion'>
@@ -21,7 +21,7 @@ export interface RemovalParts {
   /** Whether a process feeds or builds the index of that version. */
   readonly isInUse: (version: string | null) => Promise<boolean>
   readonly unusedForMs?: number
-  readonly lookEveryMs?: number
+  readonly checkEveryMs?: number
 }
 
 export interface RemovingOldIndexes extends Pick<Repeating, 'stop'> {
@@ -43,12 +43,12 @@ export function startRemovingOldIndexes(
   let mayReplaceAnother = true
   let leavesUnfed = true
   let unusedSince = new Map<string | null, number>()
-  let lookedAt = performance.now()
+  let checkedAt = performance.now()
   const remove = async (): Promise<boolean> => {
     const now = performance.now()
-    const known = now - lookedAt <= looksApartMaxMs ? unusedSince : new Map<string | null, number>()
-    lookedAt = now
-    // Also after a failure: a process may have fed the index of that version meanwhile.
+    const known = now - checkedAt <= checksApartMaxMs ? unusedSince : new Map<string | null, number>()
+    checkedAt = now
+    // If the rest fails, the observation starts again: a process may have fed an old index meanwhile.
     unusedSince = new Map()
     const others = await home.otherVersions()
     mayReplaceAnother = others.length > 0
@@ -68,7 +68,7 @@ export function startRemovingOldIndexes(
     leavesUnfed = unfed.some(({ version }) => unusedSince.has(version))
     return false
   }
-  const looking = repeat('remove-old-indexes', times.lookEveryMs ?? lookEveryMs, remove, incidents)
+  const checking = repeat('remove-old-indexes', times.checkEveryMs ?? checkEveryMs, remove, incidents)
   return {
     get mayReplaceAnother() {
       return mayReplaceAnother
@@ -76,6 +76,6 @@ export function startRemovingOldIndexes(
     get leavesUnfed() {
       return leavesUnfed
     },
-    stop: () => looking.stop(),
+    stop: () => checking.stop(),
   }
 }

@@ -7,46 +7,46 @@ import type { WriteNotifications } from '../platform/write-notifications.ts'
 import { repeat } from './repeating.ts'
 
 suite('a repeating job', () => {
-  test('goes on at once while there is more, then pauses until it is woken', async () => {
+  test('continues at once while there is more, then pauses until it is woken', async () => {
     let left = 5
-    let turns = 0
+    let runs = 0
     const job = repeat(
       'j',
       60_000,
       async () => {
-        turns++
+        runs++
         return --left > 0
       },
       silentIncidents,
     )
-    await until('it is so', () => turns === 5)
+    await until('it has run so often', () => runs === 5)
     await sleep(30)
-    assert.equal(turns, 5)
+    assert.equal(runs, 5)
     left = 2
     job.wake()
-    await until('it is so', () => turns === 7)
+    await until('it has run so often', () => runs === 7)
     await job.stop()
   })
 
-  test('rests longer after some turns without anything to do, until it is woken', async () => {
-    let turns = 0
+  test('pauses for longer after some idle runs, until it is woken', async () => {
+    let runs = 0
     const work = async () => {
-      turns++
+      runs++
       return false
     }
     const job = repeat('j', { everyMs: 1, whenIdleMs: 60_000 }, work, silentIncidents)
-    await until('it rests', () => turns === 10)
+    await until('it rests', () => runs === 10)
     await sleep(30)
-    assert.equal(turns, 10)
+    assert.equal(runs, 10)
     job.wake()
-    await until('it is as quick as before', () => turns === 20)
+    await until('it runs as often as before', () => runs === 20)
     await sleep(30)
-    assert.equal(turns, 20)
+    assert.equal(runs, 20)
     await job.stop()
   })
 
-  test('if writes are notified it rests until one is, and then has its pace again', async () => {
-    let turns = 0
+  test('with notifications it rests until the next one, and then runs as often as before', async () => {
+    let runs = 0
     const listeners = new Set<() => void>()
     const notifications: WriteNotifications = {
       follow(listener) {
@@ -54,80 +54,80 @@ suite('a repeating job', () => {
         return { end: () => void listeners.delete(listener) }
       },
     }
-    const tell = () => {
+    const notify = () => {
       for (const listener of listeners) listener()
     }
     let due: boolean | number = false
     const work = async () => {
-      turns++
+      runs++
       return due
     }
     const pauses = { everyMs: 1, whenIdleMs: 2, notifications, rest: { afterMs: 20, forMs: 60_000 } }
     const job = repeat('j', pauses, work, silentIncidents)
     const resting = async (): Promise<number> => {
-      for (let before = -1; before !== turns; await sleep(50)) before = turns
-      return turns
+      for (let before = -1; before !== runs; await sleep(50)) before = runs
+      return runs
     }
-    await until('it looks some times', () => turns >= 10)
+    await until('it is idle', () => runs >= 10)
     const first = await resting()
-    tell()
-    await until('it looks as often again', () => turns >= first + 10)
+    notify()
+    await until('it runs as often again', () => runs >= first + 10)
     await resting()
     // Work becomes due at a known time, without a notification.
     due = 1
-    const second = turns
-    tell()
-    await until('it goes on', () => turns > second + 60)
+    const second = runs
+    notify()
+    await until('it continues', () => runs > second + 60)
     due = false
     await resting()
     await job.stop()
     assert.equal(listeners.size, 0)
   })
 
-  test('a notification does not end a pause other than its rest', async () => {
-    let turns = 0
-    let tell = () => {}
+  test('a notification ends only a rest, and no other pause', async () => {
+    let runs = 0
+    let notify = () => {}
     const notifications: WriteNotifications = {
       follow(listener) {
-        tell = listener
+        notify = listener
         return { end() {} }
       },
     }
     const work = async () => {
-      turns++
+      runs++
       return false
     }
     const job = repeat('j', { everyMs: 60_000, whenIdleMs: 60_000, notifications }, work, silentIncidents)
-    await until('it was called', () => turns === 1)
+    await until('it was called', () => runs === 1)
     for (let i = 0; i < 5; i++) {
-      tell()
+      notify()
       await sleep(5)
     }
-    assert.equal(turns, 1)
+    assert.equal(runs, 1)
     await job.stop()
   })
 
-  test('woken in the middle of a turn, it takes another', async () => {
-    let turns = 0
+  test('woken during a run, it runs again', async () => {
+    let runs = 0
     const gate = Promise.withResolvers<void>()
     const job = repeat(
       'j',
       60_000,
       async () => {
-        turns++
-        if (turns === 1) await gate.promise
+        runs++
+        if (runs === 1) await gate.promise
         return false
       },
       silentIncidents,
     )
-    await until('it is so', () => turns === 1)
+    await until('it has run so often', () => runs === 1)
     job.wake()
     gate.resolve()
-    await until('it is so', () => turns === 2)
+    await until('it has run so often', () => runs === 2)
     await job.stop()
   })
 
-  test('never twice at once, and a stop waits for the turn under way', async () => {
+  test('never runs twice at once, and a stop waits for the current run', async () => {
     let running = 0
     let most = 0
     const job = repeat(
@@ -150,30 +150,30 @@ suite('a repeating job', () => {
     assert.equal(most, 1)
   })
 
-  test('every failed turn is reported, and so is every one that is done', async () => {
-    let turns = 0
-    const told: string[] = []
+  test('every failure and every success is reported', async () => {
+    let runs = 0
+    const reported: string[] = []
     const job = repeat(
       'j',
       1,
       async () => {
-        if (++turns <= 3) throw new Error('down')
+        if (++runs <= 3) throw new Error('down')
         return false
       },
-      { failed: (name, error) => told.push(`${name} ${error}`), worked: (name) => told.push(`${name} worked`) },
+      { failed: (name, error) => reported.push(`${name} ${error}`), worked: (name) => reported.push(`${name} worked`) },
     )
-    await until('it is so', () => turns >= 4)
+    await until('it has run so often', () => runs >= 4)
     await job.stop()
-    assert.deepEqual(told.slice(0, 4), ['j Error: down', 'j Error: down', 'j Error: down', 'j worked'])
+    assert.deepEqual(reported.slice(0, 4), ['j Error: down', 'j Error: down', 'j Error: down', 'j worked'])
   })
 
   test('the pauses after failures grow, however often it is woken', async () => {
-    let turns = 0
+    let runs = 0
     const job = repeat(
       'j',
       10,
       async () => {
-        turns++
+        runs++
         throw new Error('down')
       },
       silentIncidents,
@@ -185,6 +185,6 @@ suite('a repeating job', () => {
     }
     await job.stop()
     // After 20, 60, 140 and 300 ms.
-    assert.ok(turns <= 6, `${turns} turns`)
+    assert.ok(runs <= 6, `${runs} runs`)
   })
 })

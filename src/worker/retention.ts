@@ -4,13 +4,13 @@ import { newId } from '../platform/ids.ts'
 import type { Incidents } from '../platform/incidents.ts'
 import { type Repeating, repeat } from './repeating.ts'
 
-/** At most one erasure per hour and dataset: retention counts in days and need not be exact to the minute. */
+/** At most one erasure per hour and dataset. Retention is in days, so this is exact enough. */
 const everyMs = 60 * 60_000
 
 /** The actor of erasures by retention. */
 const retentionActor = 'retention'
 
-/** Begins the erasure of documents beyond their dataset's retention; the erasure job does the rest. */
+/** Begins erasures of documents that are past their dataset's retention. The erasure job does the rest. */
 export function startRetention(
   store: Pick<ErasureStore, 'overdue' | 'begin'>,
   now: () => number,

@@ -7,43 +7,43 @@ import { startStandIns } from './stand-ins.ts'
 
 const before = [{ profileId: 'before' } as unknown as Embedder]
 
-test('profiles from before stand in until the new one has every vector that waited, and never again', async (t) => {
+test('earlier profiles stand in until the new one has every waiting vector, and never again', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   let waiting = 1
-  let looks = 0
-  const looked: (() => void)[] = []
+  let checks = 0
+  const checked: (() => void)[] = []
   const source = {
     waitingChunks: async (profileId: string) => {
       assert.equal(profileId, 'new')
-      looks++
-      for (const tell of looked.splice(0)) tell()
+      checks++
+      for (const resolve of checked.splice(0)) resolve()
       return Array(waiting).fill({})
     },
   } as unknown as IndexSource
-  const nextLook = async (): Promise<void> => {
-    const told = new Promise<void>((resolve) => looked.push(resolve))
+  const nextCheck = async (): Promise<void> => {
+    const isChecked = new Promise<void>((resolve) => checked.push(resolve))
     t.mock.timers.tick(2000)
-    await told
+    await isChecked
     await new Promise(setImmediate)
   }
   let ended = 0
   const standIns = startStandIns(source, 'new', before, async () => void ended++, silentIncidents)
   await new Promise(setImmediate)
   assert.deepEqual(standIns.now(), before)
-  await nextLook()
+  await nextCheck()
   assert.deepEqual([standIns.now(), ended], [before, 0])
   waiting = 0
-  await nextLook()
+  await nextCheck()
   assert.deepEqual([standIns.now(), ended], [[], 1])
   waiting = 5
-  const looksBefore = looks
+  const checksBefore = checks
   t.mock.timers.tick(10_000)
   await new Promise(setImmediate)
-  assert.deepEqual([standIns.now(), ended, looks], [[], 1, looksBefore])
+  assert.deepEqual([standIns.now(), ended, checks], [[], 1, checksBefore])
   await standIns.stop()
 })
 
-test('without earlier profiles it does not look', async () => {
+test('without earlier profiles there is no check', async () => {
   const standIns = startStandIns({} as IndexSource, 'new', [], async () => {}, silentIncidents)
   assert.deepEqual(standIns.now(), [])
   await standIns.stop()

@@ -3,7 +3,7 @@ import type { IndexSource } from '../indexing/index-source.ts'
 import type { Incidents } from '../platform/incidents.ts'
 import { repeat } from './repeating.ts'
 
-const lookEveryMs = 2000
+const checkEveryMs = 2000
 
 export interface StandIns {
   /** The embedders that answer for the default profile while it has no vectors. */
@@ -13,7 +13,7 @@ export interface StandIns {
 
 /**
  * After a change of model, the earlier profiles answer until the new default one has every vector that was waiting.
- * This is checked until it is true for the first time; later documents wait as usual.
+ * This is checked until it is true for the first time. Vectors of later documents do not matter.
  */
 export function startStandIns(
   source: IndexSource,
@@ -24,9 +24,9 @@ export function startStandIns(
 ): StandIns {
   let standing = before
   if (before.length === 0) return { now: () => [], stop: async () => {} }
-  const looking = repeat(
+  const checking = repeat(
     'stand-ins',
-    lookEveryMs,
+    checkEveryMs,
     async () => {
       if (standing.length === 0 || (await source.waitingChunks(profileId, 1)).length > 0) return false
       standing = []
@@ -35,5 +35,5 @@ export function startStandIns(
     },
     incidents,
   )
-  return { now: () => standing, stop: () => looking.stop() }
+  return { now: () => standing, stop: () => checking.stop() }
 }

@@ -5,7 +5,7 @@ import { type Repeating, repeat } from './repeating.ts'
 
 const name = 'unused-indexes'
 /** `tidemark reindex` with other settings may create files again while this process runs. */
-const lookEveryMs = 30_000
+const checkEveryMs = 30_000
 
 export interface UnusedIndexParts {
   /** Removes the index files that this process will not use again. Returns how many. */
@@ -17,44 +17,44 @@ export interface UnusedIndexParts {
 }
 
 export interface RemovingUnused extends Pick<Repeating, 'stop'> {
-  /** Removes existing files. Returns whether none is left; a failure is reported as one of the job. */
+  /** Removes existing files. Returns whether none is left. A failure is reported like one of the job. */
   removeNow(): Promise<boolean>
 }
 
 /**
- * An index that a move to a cluster left behind still holds documents that are erased later. It is removed. Until then
+ * Removes an index that a move to a cluster left behind, because it holds documents that are erased later. Until then
  * it counts as in use, so that no erasure completes.
  */
 export function startRemovingUnused(
   { remove, source, copyId, logger }: UnusedIndexParts,
   incidents: Incidents,
 ): RemovingUnused {
-  let mayBeKnown = true
-  const look = async (): Promise<false> => {
+  let mayBeReported = true
+  const check = async (): Promise<false> => {
     let files: number
     try {
       files = await remove()
     } catch (error) {
-      mayBeKnown = true
+      mayBeReported = true
       await source.reportPurged(copyId, 0, Date.now())
       throw error
     }
     if (files > 0) logger.info({ files }, 'removed the search index of the data folder: searches go to the cluster')
-    if (files > 0 || mayBeKnown) await source.reportRemoved(copyId)
-    mayBeKnown = false
+    if (files > 0 || mayBeReported) await source.reportRemoved(copyId)
+    mayBeReported = false
     return false
   }
-  const looking = repeat(name, lookEveryMs, look, incidents)
+  const checking = repeat(name, checkEveryMs, check, incidents)
   return {
     async removeNow() {
       try {
-        await look()
+        await check()
         return true
       } catch (error) {
         incidents.failed(name, error)
         return false
       }
     },
-    stop: () => looking.stop(),
+    stop: () => checking.stop(),
   }
 }

@@ -8,7 +8,7 @@ import { parquetMetadataAsync, parquetReadObjects } from 'hyparquet'
 import { compressors } from 'hyparquet-compressors'
 import { leftInHome } from '../../../test/support/empty-home.ts'
 import { bareDocument } from '../../../test/support/execute-here.ts'
-import { leftOutWithoutMount, MemoryDisk } from '../../../test/support/memory-disk.ts'
+import { MemoryDisk, skippedWithoutMount } from '../../../test/support/memory-disk.ts'
 import type { AnalysisType } from '../../access/analysis-types.ts'
 import type { InputPortion, KeptParameters } from '../algorithm.ts'
 import { algorithms } from '../algorithms.ts'
@@ -74,7 +74,7 @@ function childProcesses(): number[] {
   )
 }
 
-/** The niceness of all threads of this process's children, except those that just end. */
+/** Returns the niceness of all threads of this process's children, except those that are just ending. */
 function niceOfChildren(): number[] {
   return childProcesses().flatMap((child) => {
     try {
@@ -89,12 +89,12 @@ function niceOfChildren(): number[] {
   })
 }
 
-suite('the process of an algorithm, here of a neighbour graph', () => {
-  test('its runtime leaves nothing on this machine, and so has nothing to send to its maker', async () => {
+suite('the process of an algorithm, tested with a neighbour graph', () => {
+  test('its runtime writes nothing to the home folder, so it has nothing to send to its vendor', async () => {
     assert.deepEqual(await leftInHome(() => compute(60).work), [])
   })
 
-  test('leaves the cores to others, with every thread', { skip: !existsSync('/proc/self/task') }, async () => {
+  test('runs all of its threads at the lowest priority', { skip: !existsSync('/proc/self/task') }, async () => {
     const seen: number[] = []
     await computeInProcess({
       job: jobOf(600, join(folder, `${files++}.parquet`), { threads: 2 }),
@@ -111,7 +111,7 @@ suite('the process of an algorithm, here of a neighbour graph', () => {
     assert.deepEqual([...new Set(seen)], [19])
   })
 
-  test('writes the file it says', async () => {
+  test('writes the file that it reports', async () => {
     const one = compute(1200)
     const first = await one.work
     const bytes = readFileSync(one.path)
@@ -137,7 +137,7 @@ suite('the process of an algorithm, here of a neighbour graph', () => {
     )
   })
 
-  test('is encoded as it should be, in row groups', async () => {
+  test('writes columns in the declared encodings, in row groups', async () => {
     const { path, work } = compute(1500, { k: 100 })
     const { rows } = await work
     const bytes = readFileSync(path)
@@ -155,7 +155,7 @@ suite('the process of an algorithm, here of a neighbour graph', () => {
     }
   })
 
-  test('nothing, and one alone, give a file without rows', async () => {
+  test('no chunks, or only one, give a file without rows', async () => {
     for (const count of [0, 1]) {
       const { path, work } = compute(count)
       assert.equal((await work).rows, 0)
@@ -187,7 +187,7 @@ suite('the process of an algorithm, here of a neighbour graph', () => {
     assert.deepEqual(childProcesses(), [])
   })
 
-  test('a process that is stopped is ended after a time, and fails the run', {
+  test('a suspended process is killed after a time, and fails the run', {
     skip: !existsSync('/proc/self/task'),
   }, async () => {
     const before = childProcesses()
@@ -206,7 +206,7 @@ suite('the process of an algorithm, here of a neighbour graph', () => {
         progress: () => {},
       },
       // The process is working, but on a busy machine it may get no CPU for a while.
-      { stillMaxMs: 4000 },
+      { idleMaxMs: 4000 },
     )
     await assert.rejects(work, {
       name: 'CallLost',
@@ -215,14 +215,14 @@ suite('the process of an algorithm, here of a neighbour graph', () => {
     assert.deepEqual(mine(), [])
   })
 
-  test('a failure in it is a failure here: it never writes over a file', async () => {
+  test('an error in the process reaches the parent: it never overwrites a file', async () => {
     const path = join(folder, 'taken.parquet')
     writeFileSync(path, 'mine')
     await assert.rejects(compute(10, { path }).work, /EEXIST/)
     assert.ok(existsSync(path) && readFileSync(path, 'utf8') === 'mine')
   })
 
-  test('compiled code is kept for the next process, although the process is killed', async (t) => {
+  test('compiled code is cached for the next process, although the process is killed', async (t) => {
     const cache = join(folder, 'compiled')
     const { NODE_COMPILE_CACHE: before } = process.env
     t.after(() => {
@@ -234,7 +234,7 @@ suite('the process of an algorithm, here of a neighbour graph', () => {
     assert.ok(readdirSync(cache, { recursive: true }).length > 10)
   })
 
-  test('is not started for a signal that has fired', async () => {
+  test('is not started if the signal has already fired', async () => {
     const path = join(folder, 'never.parquet')
     await assert.rejects(compute(10, { path, signal: AbortSignal.abort(new Error('before')) }).work, /before/)
     assert.ok(!existsSync(path))
@@ -242,7 +242,7 @@ suite('the process of an algorithm, here of a neighbour graph', () => {
 
   const disk = MemoryDisk.mount(1)
   test('a full disk is reported by its code', {
-    skip: disk === null && leftOutWithoutMount,
+    skip: disk === null && skippedWithoutMount,
   }, async () => {
     disk!.fill()
     await assert.rejects(compute(2000, { path: join(disk!.folder, 'a.parquet') }).work, { code: 'ENOSPC' })
@@ -265,7 +265,7 @@ suite('the process of every type', () => {
       const rows = portion.chunkIds.map(() => row++)
       yield {
         ...portion,
-        texts: rows.map((i) => `${i % 50} of many stories, told by ${i % 7} on page ${i % 3}`),
+        texts: rows.map((i) => `${i % 50} of many stories, written by ${i % 7} on page ${i % 3}`),
         documents: rows.map((i) => ({
           ...bareDocument,
           platform: `p${i % 3}`,
@@ -278,7 +278,7 @@ suite('the process of every type', () => {
 
   function start(
     type: AnalysisType,
-    { threads = 1, signal = new AbortController().signal, heard = (_: number) => {} } = {},
+    { threads = 1, signal = new AbortController().signal, progress = (_: number) => {} } = {},
   ) {
     const { needsVectors, artifacts } = algorithms[type]
     const names = Object.keys(artifacts).filter((name) => artifacts[name]!.ofSeries === undefined)
@@ -291,21 +291,21 @@ suite('the process of every type', () => {
       series: null,
       paths: Object.fromEntries(names.map((name) => [name, join(folder, `${files++}.parquet`)])),
     }
-    return { job, work: (input = described()) => computeInProcess({ job, portions: input, signal, progress: heard }) }
+    return { job, work: (input = described()) => computeInProcess({ job, portions: input, signal, progress }) }
   }
 
   for (const type of Object.keys(parametersOf) as AnalysisType[]) {
-    test(`${type}: the same bytes with one thread and with two, and progress that is a share`, async () => {
-      const progress: number[] = []
-      const one = await start(type, { heard: (done) => progress.push(done) }).work()
+    test(`${type}: the same bytes with one thread and with two, and progress from 0 to 1`, async () => {
+      const reported: number[] = []
+      const one = await start(type, { progress: (done) => reported.push(done) }).work()
       const two = await start(type, { threads: 2 }).work()
       assert.deepEqual(two.files, one.files)
       for (const { rows } of Object.values(one.files)) assert.ok(rows > 0)
-      assert.ok(progress.length > 1 && progress.every((done, i) => done >= (progress[i - 1] ?? 0)))
-      assert.equal(progress.at(-1), 1)
+      assert.ok(reported.length > 1 && reported.every((done, i) => done >= (reported[i - 1] ?? 0)))
+      assert.equal(reported.at(-1), 1)
     })
 
-    test(`${type}: cancelled while its input comes, and while it computes, its process is gone and nothing comes of it`, async () => {
+    test(`${type}: a cancel while it reads or computes ends the process and rejects`, async () => {
       const before = childProcesses()
       const cancelled = new Error('cancelled')
       const reading = new AbortController()
@@ -323,8 +323,8 @@ suite('the process of every type', () => {
       assert.deepEqual(childProcesses(), before)
 
       const computing = new AbortController()
-      const heard = (done: number) => done >= 0.5 && computing.abort(cancelled)
-      await assert.rejects(start(type, { signal: computing.signal, heard }).work(), cancelled)
+      const progress = (done: number) => done >= 0.5 && computing.abort(cancelled)
+      await assert.rejects(start(type, { signal: computing.signal, progress }).work(), cancelled)
       assert.deepEqual(childProcesses(), before)
     })
   }

@@ -1,7 +1,7 @@
 /**
- * The parent's side of a computing process. A worker thread was rejected: ending a thread during a run of the native
- * runtime aborts the whole server, and a computation that runs out of memory must not take the server with it. A cancel
- * kills the process at once, whatever it is doing.
+ * The parent's side of a computing process. A worker thread was rejected, because ending a thread during a run of the
+ * native runtime aborts the whole server, and because a computation that runs out of memory must not take the server
+ * with it. A cancel kills the process at once.
  */
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
@@ -19,15 +19,15 @@ export interface ComputeWork {
   readonly progress: (done: number) => void
 }
 
-/** The process has the lowest priority, and may have to wait for minutes. */
+/** Long, because the process has the lowest priority and may have to wait for minutes. */
 const silenceMaxMs = 10 * 60_000
 /** Even at the lowest priority, a process that is not stopped gets some CPU within this time. */
-const stillMaxMs = 3 * 60_000
+const idleMaxMs = 3 * 60_000
 
 /** Resolves when the files are complete and on disk; rejects when the process fails or the signal fires. */
 export async function computeInProcess(
   { job, portions, signal, progress }: ComputeWork,
-  limits = { stillMaxMs },
+  limits = { idleMaxMs },
 ): Promise<Computed> {
   signal.throwIfAborted()
   const child = fork(fileURLToPath(new URL('./compute-process.ts', import.meta.url)), [], {
@@ -53,10 +53,10 @@ export async function computeInProcess(
   const kill = (): void => void calls.kill()
   let hung: CallLost | null = null
   const unwatch = watchProcessorTime(child.pid, {
-    stillMaxMs: limits.stillMaxMs,
+    idleMaxMs: limits.idleMaxMs,
     isExpected: () => openRequests > 0,
-    still: () => {
-      const message = `the ${job.type} process hung: it used no CPU for ${limits.stillMaxMs / 1000} s`
+    onIdle: () => {
+      const message = `the ${job.type} process hung: it used no CPU for ${limits.idleMaxMs / 1000} s`
       hung = new CallLost(message, true, null)
       kill()
     },

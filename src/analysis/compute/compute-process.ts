@@ -2,7 +2,7 @@
  * The process that executes one algorithm, started by `compute-in-process.ts`. Its calls, in this order:
  *
  *   job       what to execute and where to write; once
- *   portion   a portion of the input; answered when it is taken, so that the sender never gets ahead
+ *   portion   a portion of the input; answered when it has been taken, so that the sender never gets ahead
  *   finish    the input is complete; answered when the files are complete and on disk
  *
  * An algorithm that fails answers the open call with its error. Notifications say how much is done, from 0 to 1.
@@ -23,7 +23,7 @@ export interface ComputeJob {
   readonly dimensions: number
   readonly threads: number
   readonly series: Series | null
-  /** The path of each artifact, by name, those for series only in a series. The files must not exist. */
+  /** The path of each artifact to write, by name. The files must not exist. */
   readonly paths: Readonly<Record<string, string>>
 }
 
@@ -41,7 +41,7 @@ export interface Computed {
   readonly numbers: Readonly<Record<string, number>>
 }
 
-// On Linux a priority belongs to a thread, and the runtime has already started some.
+// On Linux a priority belongs to a thread, and Node has already started some.
 for (const thread of threadsSoFar()) setPriority(thread, constants.priority.PRIORITY_LOW)
 
 const { algorithms } = await import('../algorithms.ts')
@@ -51,10 +51,10 @@ const { readable: portions, writable } = new TransformStream<InputPortion, Input
 const writer = writable.getWriter()
 let executing: Promise<Computed>
 
-const { started, tell } = answerCalls<ComputeCall>({ answer: take })
+const { started, notify } = answerCalls<ComputeCall>({ answer: take })
 started()
 
-/** Returns 0, which stands for the process, if they cannot be listed. */
+/** Returns the ids of the running threads, or 0, which stands for the process, if they cannot be listed. */
 function threadsSoFar(): number[] {
   try {
     return readdirSync('/proc/self/task').map(Number)
@@ -95,8 +95,8 @@ async function execute({ type, parameters, threads, paths, ...given }: ComputeJo
   return { files, cpuSeconds: (userCPUTime + systemCPUTime) / 1e6, peakBytes: maxRSS * 1024, numbers }
 }
 
-/** Lets messages be read in between, so that the end of the parent is noticed. */
+/** Reports progress, then lets messages be read, so that the end of the parent is noticed. */
 async function progress(done: number): Promise<void> {
-  await tell(done)
+  await notify(done)
   await new Promise((resolve) => setImmediate(resolve))
 }

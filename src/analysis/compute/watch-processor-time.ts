@@ -1,29 +1,29 @@
 import { readFileSync } from 'node:fs'
 
-/** The time is measured in parts, so that a pause of the whole machine counts as one part at most. */
+/** The time is checked in parts, so that a pause of the whole machine counts as one part at most. */
 const parts = 4
 
 /**
- * Calls back when a process that should be working has used no CPU at all for this long: it is stopped, or waits
- * forever. A process that is merely starved gets a little every minute. Returns a function that ends the watch. Never
- * calls on systems without /proc.
+ * Calls `onIdle` when a process that should be working has used no CPU at all for `idleMaxMs`, because it is stopped or
+ * waits forever. A process that is merely starved gets a little every minute. Returns a function that ends the watch.
+ * Does nothing on systems without /proc.
  */
 export function watchProcessorTime(
   pid: number | undefined,
-  { stillMaxMs, isExpected, still }: { stillMaxMs: number; isExpected: () => boolean; still: () => void },
+  { idleMaxMs, isExpected, onIdle }: { idleMaxMs: number; isExpected: () => boolean; onIdle: () => void },
 ): () => void {
   let last = ticksOf(pid)
-  let looks = 0
-  const look = setInterval(() => {
+  let idleChecks = 0
+  const timer = setInterval(() => {
     const now = ticksOf(pid)
-    if (now === null || now !== last || !isExpected()) looks = 0
-    else if (++looks === parts) still()
+    if (now === null || now !== last || !isExpected()) idleChecks = 0
+    else if (++idleChecks === parts) onIdle()
     last = now
-  }, stillMaxMs / parts).unref()
-  return () => clearInterval(look)
+  }, idleMaxMs / parts).unref()
+  return () => clearInterval(timer)
 }
 
-/** User and system time of all its threads, as Linux counts it; null if unknown. */
+/** Returns the user and system time of all its threads, in the ticks of Linux; null if unknown. */
 function ticksOf(pid: number | undefined): string | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')

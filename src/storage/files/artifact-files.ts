@@ -8,10 +8,12 @@ import { isId } from '../../platform/ids.ts'
 
 const draft = '.partial'
 
-/** Opens only the file itself: follows no link, and does not block on a pipe. */
+/** Follows no link, and does not block on a pipe. */
 const fileItself = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 
-/** Artifacts as files of one folder: `ARTIFACT.partial` while it is written, `ARTIFACT.parquet` when it is complete. */
+/**
+ * Artifacts as files of one folder: `ARTIFACT.partial` while one is written, `ARTIFACT.parquet` when it is complete.
+ */
 export function folderArtifactFiles(folder: string): ArtifactFiles {
   const pathOf = (artifactId: string, ending: string): string => {
     // Only an id becomes a path.

@@ -15,7 +15,7 @@ export function folderOfBackups(folder: string): BackupPlace {
   return {
     name: folder,
 
-    // A backup gets its name when it is complete. Names sort by time.
+    // Only a complete backup has such a name. Names sort by time.
     names: async () => (await entries()).filter((name) => backupTimeOf(name) !== null).sort(),
 
     async receive(make) {

@@ -8,8 +8,8 @@ interface FolderTrouble {
 }
 
 /**
- * The reason why files cannot be written to a folder, or why it cannot be made; null if there is none. Creates nothing:
- * it checks the folder, or its nearest existing parent.
+ * The reason why a folder cannot be created or files cannot be written to it; null if there is none. Creates nothing,
+ * but checks the folder or its nearest existing parent.
  */
 export async function folderTrouble(folder: string): Promise<FolderTrouble | null> {
   const elsewhere = 'or name another folder or a bucket in TIDEMARK_ARTIFACTS_URL'

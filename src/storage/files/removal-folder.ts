@@ -7,8 +7,8 @@ import {
   DamagedEntry,
   damagedEntry,
   entryBytesMax,
-  foreignEntry,
   isEntryName,
+  permissionDeniedEntry,
   type RemovalRecord,
 } from '../../operator/removal-record.ts'
 import { isDiskFull } from '../../platform/disk-space.ts'
@@ -50,8 +50,8 @@ export function folderOfRemovals(folder: string): RemovalRecord {
           if (error instanceof DamagedEntry) throw error
           const { code } = error as NodeJS.ErrnoException
           if (code === 'EACCES' || code === 'EPERM') {
-            throw foreignEntry(
-              `the entry ${name} of the record of removals is not readable for this user (${code})`,
+            throw permissionDeniedEntry(
+              `the entry ${name} of the record of removals cannot be read by this user (${code})`,
               error,
             )
           }
@@ -77,11 +77,11 @@ export function folderOfRemovals(folder: string): RemovalRecord {
         await synced(await open(folder))
       }),
 
-    unwritable: () => reaching('read', () => fullOrForeign(folder)),
+    unwritable: () => reaching('read', () => whyUnwritable(folder)),
   }
 }
 
-/** Does not follow a link, and does not block on a pipe in the position of an entry. */
+/** Follows no link, and does not block on a pipe in place of an entry. */
 const readOnly = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 
 async function synced(handle: FileHandle, work: (file: FileHandle) => Promise<void> = async () => {}): Promise<void> {
@@ -90,8 +90,8 @@ async function synced(handle: FileHandle, work: (file: FileHandle) => Promise<vo
   await file.sync()
 }
 
-/** If the folder does not exist yet, its nearest existing parent is checked. */
-async function fullOrForeign(folder: string): ReturnType<RemovalRecord['unwritable']> {
+/** Checks the folder, or its nearest existing parent. */
+async function whyUnwritable(folder: string): ReturnType<RemovalRecord['unwritable']> {
   const trouble = await folderTrouble(folder)
   if (trouble !== null) return trouble
   const blocks = await nearestFolder(folder)
@@ -113,8 +113,8 @@ function nullIfMissing(error: NodeJS.ErrnoException): null {
 const answersWithinMs = 30_000
 
 /**
- * Limits the time of disk access. `/readyz` shows the messages, so they name no path; the log has the cause. An access
- * without an answer keeps holding one of the few threads for file access, so no other access starts until it has ended.
+ * Limits the time of disk access. `/readyz` shows the messages, so they name no path. The log has the cause. An access
+ * that hangs holds one of the few threads for file access, so no other access starts until it has ended.
  */
 function reachingInTime(): <T>(done: 'read' | 'written', work: () => Promise<T>) => Promise<T> {
   let silent: Promise<unknown> | null = null

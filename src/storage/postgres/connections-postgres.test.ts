@@ -19,7 +19,7 @@ async function connected(t: TestContext): Promise<Connection> {
   return connection
 }
 
-test('rows by id are read by the indexes of ids, by one plan, even if it was made for an empty table', async (t) => {
+test('reads by id use one plan with the indexes of ids, even if it was made for an empty table', async (t) => {
   const connection = await connected(t)
   const { client } = connection
   const rows = async (text: string) => (await client.query<string[]>({ text, rowMode: 'array' })).rows.flat()
@@ -45,7 +45,7 @@ test('rows by id are read by the indexes of ids, by one plan, even if it was mad
   assert.deepEqual(await settings(), ['force_custom_plan', 'on', 'on'])
 })
 
-test('rows are sent with other statements: one that fails takes all of them with it, and the connection goes on', async (t) => {
+test('rows are pipelined with other statements; if one fails, all are rolled back, and the connection stays usable', async (t) => {
   const connection = await connected(t)
   const { client, db } = connection
   const rows = (...ids: readonly string[]) =>
@@ -61,7 +61,7 @@ test('rows are sent with other statements: one that fails takes all of them with
     [['a', 'b'], ['c', 'c'], ['d', 'e'], ['f']],
     [['g'], ['h', 'g'], ['i']],
   ]) {
-    await assert.rejects(writing(...lists), { code: '23505' }, 'the cause, and not what came of it')
+    await assert.rejects(writing(...lists), { code: '23505' }, 'the original error, not its consequences')
     await client.query('rollback')
     assert.deepEqual(await stored(), [])
   }
@@ -69,12 +69,12 @@ test('rows are sent with other statements: one that fails takes all of them with
   assert.deepEqual((await stored()).sort(), ['a', 'b', 'c', 'd', 'e'])
 })
 
-test('if statements that are sent together fail, the cause is reported, although its consequence is received first', async (t) => {
+test('if pipelined statements fail, the original error is reported, even if its consequence is received first', async (t) => {
   const { client, db } = await connected(t)
-  const { promise: heard, resolve } = Promise.withResolvers<void>()
+  const { promise: consequence, resolve } = Promise.withResolvers<void>()
   await client.query('begin')
   const writing = together(db, [
-    () => client.query('select * from nowhere').finally(() => heard),
+    () => client.query('select * from nowhere').finally(() => consequence),
     () =>
       db
         .selectFrom('snapshot')

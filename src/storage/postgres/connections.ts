@@ -4,7 +4,7 @@ import type { Measures } from '../../platform/measures.ts'
 import type { Tables } from '../sql/tables.ts'
 import { CopyingAdapter } from './copying-adapter.ts'
 
-/** Statement texts kept prepared per connection. Listings have many forms, and rare ones are not worth keeping. */
+/** The maximum number of texts to prepare. Listings have many forms, and rare ones are not worth preparing. */
 const preparedMax = 300
 const preparedCharactersMax = 20_000
 
@@ -12,9 +12,8 @@ const connectWithinMs = 5000
 
 /**
  * When a statement is planned. A generic plan does not suit listings, because common and rare values need different
- * plans. Rows by id always use one plan, on the indexes of ids, and planning takes the server longer than reading a
- * page of results. That plan is kept while tables grow and may be made while they are empty, so the alternatives are
- * disabled.
+ * plans. Reads by id always use the indexes of ids, so one generic plan saves planning, which takes longer than reading
+ * a page of results. That plan may be made while the tables are empty, so plans without the indexes are disabled.
  */
 type Planned = 'each time' | 'once'
 const planSettings = (planned: Planned): string => {
@@ -26,8 +25,8 @@ const planSettings = (planned: Planned): string => {
 }
 
 /**
- * The first statements on every connection. Nothing may hold a lock for long: a process that stops during a transaction
- * would block every writer of the instance, so the server ends the transaction, and detects a lost peer.
+ * The first statements on every connection. No lock may be held for long. A process that hangs during a transaction
+ * would block every writer of the instance, so the server ends such a transaction, and detects a lost peer.
  */
 const sessionSettings = `
   set statement_timeout = '60s';
@@ -51,9 +50,9 @@ const types = {
 export interface Connection {
   readonly client: pg.PoolClient
   readonly db: Kysely<Tables>
-  /** How many statements `db` has sent, and how many of them were no selects. */
+  /** How many statements `db` has sent, and how many of them were not selects. */
   readonly sent: { statements: number; others: number }
-  /** The setting that the server has now. */
+  /** The current setting of the session. */
   planned: Planned
 }
 
@@ -61,7 +60,7 @@ export interface Connection {
 export class Connections {
   #pool: pg.Pool
   #known = new WeakMap<pg.PoolClient, Connection>()
-  #heardAt = 0
+  #lastReplyAt = 0
 
   constructor(url: string, most: number) {
     // Statements are pipelined: one is sent without waiting for earlier replies.
@@ -71,18 +70,18 @@ export class Connections {
     this.#pool.on('connect', (client) => {
       client.on('error', () => {})
       client.connection.stream.on('data', () => {
-        this.#heardAt = performance.now()
+        this.#lastReplyAt = performance.now()
       })
     })
   }
 
-  /** When the database last sent anything, on any connection, by the clock of `performance`. */
-  get heardAt(): number {
-    return this.#heardAt
+  /** When the database last sent anything on any connection, in milliseconds of `performance.now()`. */
+  get lastReplyAt(): number {
+    return this.#lastReplyAt
   }
 
   measure(measures: Measures): void {
-    const help = 'Connections that are used and idle, calls that wait for one, and how many there may be.'
+    const help = 'Connections in use and idle, calls waiting for one, and the maximum.'
     measures.gauge({ name: 'tidemark_database_connections', help, labels: ['state'] }, () => {
       const { totalCount, idleCount, waitingCount, options } = this.#pool
       const counts = { used: totalCount - idleCount, idle: idleCount, waiting: waitingCount, most: options.max }
@@ -101,9 +100,9 @@ export class Connections {
     measures.gauges(
       {
         tidemark_database_archive_age_seconds:
-          'Since PostgreSQL last archived a segment of its log; absent if it archives none.',
+          'Seconds since PostgreSQL last archived a WAL segment; absent without an archive.',
         tidemark_database_archive_failing:
-          '1 if the last attempt of PostgreSQL to archive its log failed, 0 if not; absent if it archives none.',
+          '1 if the last attempt to archive a WAL segment failed, 0 otherwise; absent without an archive.',
       },
       async () => {
         const [row] = (await this.#pool.query<{ age: number | null; fails: boolean | null }>(text)).rows
@@ -131,7 +130,7 @@ export class Connections {
     return connection
   }
 
-  /** A connection in an unknown state is closed. */
+  /** Closes the connection if it is not sound, because its state is then unknown. */
   release({ client }: Connection, isSound: boolean): void {
     client.release(!isSound)
   }
@@ -142,8 +141,8 @@ export class Connections {
 }
 
 /**
- * Applies from the next statement on. Sent only if it changes, together with that statement, without waiting for the
- * reply.
+ * Sets when statements are planned, from the next one on. The setting is sent only if it changes, together with that
+ * statement, without waiting for the reply.
  */
 export function plan(connection: Connection, planned: Planned): void {
   if (connection.planned === planned) return
@@ -153,7 +152,7 @@ export function plan(connection: Connection, planned: Planned): void {
   connection.client.query(planSettings(planned)).catch(() => {})
 }
 
-/** Buffers everything that is sent from now until the next tick, so that it leaves together. */
+/** Buffers everything that is sent until the next tick, so that it is written to the network at once. */
 export function sendTogether({ connection: { stream } }: pg.PoolClient): void {
   stream.cork()
   process.nextTick(() => stream.uncork())

@@ -17,8 +17,8 @@ import { asUnreachable, refuseOld, unfinishedCopy, withoutPassword } from './ope
 import { beginMigrating, copyCall } from './write-locks.ts'
 
 /**
- * Writes need not wait for the disk before the end, whose commit flushes all of them. The range of a block is always
- * read by the key, even when the server has no statistics for a table that was just filled.
+ * Writes do not wait for the disk, because the last commit flushes all of them. The range of a block is always read by
+ * the key, even when the server has no statistics yet for a table that was just filled.
  */
 const settings = `
   set statement_timeout = 0;
@@ -62,7 +62,9 @@ export async function openCopyTarget(
   }
 }
 
-/** Creates the tables together with the mark of an unfinished copy, so that partial data is never without the mark. */
+/**
+ * Creates the tables and the mark of an unfinished copy in one transaction, so that partial data always has the mark.
+ */
 async function prepare(client: pg.Client, url: string, instance: string | null): Promise<void> {
   const db = queriesOn(client)
   await client.query(beginMigrating)
@@ -70,7 +72,7 @@ async function prepare(client: pg.Client, url: string, instance: string | null):
     const unfinished = await markOf(client)
     if (unfinished !== null && unfinished.instance !== instance) {
       throw new CopyError(
-        `the database ${withoutPassword(url)} has an unfinished copy of another instance: use an empty one`,
+        `the database ${withoutPassword(url)} has an unfinished copy of another instance: use an empty database`,
       )
     }
     const { newest } = await readSchema(db, postgresMigrationDialect)
@@ -93,17 +95,17 @@ async function markOf(client: pg.Client): Promise<{ readonly instance: string | 
   return there ? (await client.query(`select instance from ${unfinishedCopy}`)).rows[0] : null
 }
 
-/** Every change of an instance is in its audit log, and serving it creates a key that signs cursors. */
+/** A database is unused if it has no audit entry and no key that signs cursors, which serving it creates. */
 async function refuseUsed(client: pg.Client, url: string, instance: string | null): Promise<void> {
   const { first, keys } = (
     await client.query('select (select min(audit_id) from audit) as first, exists(select from signing_key) as keys')
   ).rows[0]
   if (first === null && !keys) return
-  const place = `the database ${withoutPassword(url)}`
+  const database = `the database ${withoutPassword(url)}`
   throw new CopyError(
     first === instance
-      ? `${place} has this instance already, complete: serve it, or compare with --verify; to copy again use an empty one`
-      : `${place} has another instance: use an empty one`,
+      ? `${database} already has a complete copy of this instance: serve it, or compare with --verify; to copy again, use an empty database`
+      : `${database} has another instance: use an empty database`,
   )
 }
 
@@ -118,7 +120,7 @@ async function refuseOther(client: pg.Client, url: string, instance: string | nu
   }
 }
 
-/** Leaves out tables that need not be copied and the list of applied migrations, because both sides have it. */
+/** Leaves out unlogged tables, and the lists of applied migrations, which both sides have. */
 async function describe(client: pg.Client, names: readonly string[]): Promise<readonly TargetTable[]> {
   const { rows } = await client.query(
     `select name, columns.names as columns, columns.types, key.names as key, columns.ascending
@@ -206,7 +208,7 @@ class Block implements TargetBlock {
     }
   }
 
-  /** Rows that are equal stay untouched, and no row that others refer to is ever missing. */
+  /** Leaves equal rows untouched, and never deletes a row that it inserts again, because other rows may refer to it. */
   async #merge(): Promise<void> {
     const { name, columns, key } = this.#table
     const expected = `"expected_${name}"`

@@ -1,13 +1,13 @@
 import { PostgresAdapter } from 'kysely'
 import pg from 'pg'
-import type { TakesManyRows } from '../sql/insert-rows.ts'
-import type { TakesManyStatements } from '../sql/together.ts'
+import type { BulkInsertAdapter } from '../sql/insert-rows.ts'
+import type { PipeliningAdapter } from '../sql/together.ts'
 import { copyInto } from './copy-into.ts'
 
 const inFailedTransaction = '25P02'
 
-/** Writes many rows of a table by COPY, and does not wait between statements. All on one connection. */
-export class CopyingAdapter extends PostgresAdapter implements TakesManyRows, TakesManyStatements {
+/** For one connection: writes many rows of a table with COPY, and pipelines statements. */
+export class CopyingAdapter extends PostgresAdapter implements BulkInsertAdapter, PipeliningAdapter {
   readonly #client: pg.ClientBase
   readonly #types = new Map<string, ReadonlyMap<string, number>>()
 
@@ -27,7 +27,7 @@ export class CopyingAdapter extends PostgresAdapter implements TakesManyRows, Ta
     await copyInto(this.#client, `"${table}" (${names})`, types, rows)
   }
 
-  /** The column types of a table, cached for the life of the connection: a column never changes its type. */
+  /** The column types of a table, cached for the life of the connection, because a column never changes its type. */
   async #readTypes(table: string): Promise<ReadonlyMap<string, number>> {
     const { rows } = await this.#client.query<{ name: string; type: number }>(
       'select attname as name, atttypid::int as type from pg_attribute where attrelid = $1::regclass and attnum > 0',

@@ -9,7 +9,7 @@ import { Elections } from './elections.ts'
 
 const silentAfterMs = 5000
 
-/** The session that won an election in the database, and how long after its start it last sent anything. */
+/** The session that won an election in the database, and how long after its start it was last active. */
 const holder = `
   select pid, extract(epoch from state_change - backend_start) * 1000 as spoke_after_ms
   from pg_stat_activity join pg_locks using (pid)
@@ -45,15 +45,15 @@ test('a process that hangs loses its election: another process wins it', async (
   await until('the other has it', () => other.has('vectors'))
 })
 
-test('an idle leader stays leader: it sends signs of life by itself', async (t) => {
+test('an idle leader stays leader, because it sends heartbeats', async (t) => {
   const { url, client } = await database(t)
-  // Long enough for a busy machine to send one of the signs of life in time.
+  // Long enough for a busy machine to send one of the heartbeats in time.
   const patientMs = 8000
   const elections = new Elections(url, patientMs)
   t.after(() => elections.close())
   assert.equal(await elections.has('feeding'), true)
   const [first] = (await client.query(holder)).rows
-  await until('it has outlived the time without a sign', async () => {
+  await until('the session has lasted longer than the timeout', async () => {
     const [now] = (await client.query(holder)).rows
     assert.equal(now?.pid, first.pid)
     return now.spoke_after_ms > 1.2 * patientMs

@@ -4,19 +4,19 @@ import type { Election } from '../open-store.ts'
 import { connectAlone } from './connections.ts'
 import { electionCall } from './write-locks.ts'
 
-/** Standing for election takes a connection, and this is soon enough after a leader has ended. */
+/** The time between two attempts to win an election. Each attempt takes a connection. */
 const standEveryMs = 2000
 
-/** A process that is silent for this long hangs: it is stopped, or its machine is. */
+/** A process that is silent for this long counts as hanging. */
 const silentAfterMs = 60_000
-/** Signs of life per period. Only one of them has to arrive in time. */
-const signsOfLife = 6
+/** Only one heartbeat of this number has to arrive in time. */
+const heartbeatsPerTimeout = 6
 
 /**
  * The elections that this process has won. An election has one leader at a time, which holds an advisory lock in one
  * session for all its elections. When the session ends for any reason, other processes can be elected. The database
- * ends the session if the process sends no sign of life; a process that resumes after that is no leader any more, and
- * stands again.
+ * ends the session if the process sends no heartbeat. A process that resumes after that is no longer leader, and stands
+ * again.
  */
 export class Elections {
   readonly #url: string
@@ -57,7 +57,7 @@ export class Elections {
   }
 
   async #stand(election: Election): Promise<void> {
-    // A call that waited for the same question uses its answer.
+    // Another call may have stood for the election while this one waited.
     if (!this.#mayStand(election)) return
     try {
       this.#session ??= await this.#connect()
@@ -76,11 +76,11 @@ export class Elections {
   async #connect(): Promise<pg.Client> {
     const session = await connectAlone(this.#url)
     await session.query(`set idle_session_timeout = ${this.#silentAfterMs}`)
-    // If this fails, the session ends soon.
-    const lives = () => void session.query('select').catch(() => {})
-    const signs = setInterval(lives, this.#silentAfterMs / signsOfLife).unref()
+    // A failed heartbeat is ignored, because the session ends soon.
+    const beat = () => void session.query('select').catch(() => {})
+    const heartbeat = setInterval(beat, this.#silentAfterMs / heartbeatsPerTimeout).unref()
     session.on('end', () => {
-      clearInterval(signs)
+      clearInterval(heartbeat)
       if (this.#session !== session) return
       this.#session = null
       this.#held.clear()

@@ -7,14 +7,14 @@ import { postgresMigrationDialect } from './migration-dialect.ts'
 import { asUnreachable, oldestVersion } from './open-postgres-store.ts'
 import { isFullDiskError } from './troubles.ts'
 
-/** A process holds one to listen for others' writes, and one while it leads an election. */
+/** A process holds one to receive notifications, and one while it leads an election. */
 const connectionsBesideThePool = 2
 
-/** Autovacuum starts when a fifth of a table is dead rows. A share far above that means that it does not keep up. */
+/** Autovacuum starts when a fifth of a table is dead rows. A far larger share means that it does not keep up. */
 const deadShareMax = 0.5
 const deadRowsMin = 100_000
 
-/** The age of rows in transactions. PostgreSQL refuses writes at about two thousand million. */
+/** The age of the oldest rows in transactions. PostgreSQL refuses writes at about 2.1 billion. */
 const ageHigh = 1_000_000_000
 const ageCritical = 1_800_000_000
 
@@ -38,7 +38,7 @@ export async function examineDatabase(url: string, connectionsMax: number): Prom
       ...(await examineUpkeep(client)),
       ...(await examineTransactions(client)),
       ...(await examineStandbys(client)),
-      // This comes last: if it fails, the transaction answers nothing more.
+      // This comes last, because the transaction cannot continue after it has failed.
       await examineRoom(client),
     ]
   } finally {
@@ -51,8 +51,8 @@ async function rowsOf<Row extends object>(client: pg.Client, text: string, value
 }
 
 /**
- * No setting tells how full the disk is. A sort without memory writes some megabytes of temporary files beside the
- * tables, which disappear with it.
+ * No query reports how full the disk is. So this sorts with little memory, which writes some megabytes of temporary
+ * files beside the tables, and removes them again.
  */
 async function examineRoom(client: pg.Client): Promise<Finding> {
   try {
@@ -118,7 +118,7 @@ async function examineConnections(client: pg.Client, connectionsMax: number): Pr
   )
   const { most, used } = found!
   const needed = connectionsMax + connectionsBesideThePool
-  const about = `a process opens up to ${needed} connections; the server has ${most} for its clients, ${used} of them used now`
+  const about = `a process opens up to ${needed} connections; the server has ${most} for its clients, ${used} of them in use`
   return needed <= most
     ? ok(about)
     : failure(
@@ -129,7 +129,7 @@ async function examineConnections(client: pg.Client, connectionsMax: number): Pr
 
 /** Checks that all tables exist, with everything that belongs to them. */
 async function examineStructure(client: pg.Client): Promise<Finding[]> {
-  // Another schema version has other indexes, and another check reports it.
+  // Another schema version has other indexes. Another check reports it.
   if ((await readSchema(queriesOn(client), postgresMigrationDialect)).newest !== newestMigration) return []
   const expected = await expectedSchema()
   const findings = [...(await examineTables(client, expected)), ...(await examineIndexes(client, expected))]
@@ -137,7 +137,7 @@ async function examineStructure(client: pg.Client): Promise<Finding[]> {
     ? findings
     : [
         ok(
-          `${expected.tables.length} tables with ${expected.indexes.size} indexes besides their keys, as this version makes them`,
+          `${expected.tables.length} tables with ${expected.indexes.size} indexes besides their keys, as this version creates them`,
         ),
       ]
 }
@@ -224,7 +224,7 @@ async function examineUpkeep(client: pg.Client): Promise<Finding[]> {
     }
   }
   if (age > ageHigh) {
-    const about = `the oldest rows are ${age} transactions old; at 2100 million the database stops taking writes`
+    const about = `the oldest rows are ${age} transactions old: at 2.1 billion the database stops taking writes`
     const advice = 'vacuum (freeze), after ending old transactions, prepared ones and unused replication slots'
     findings.push(age > ageCritical ? failure(about, advice) : warning(about, advice))
   }
@@ -293,7 +293,7 @@ async function examineStandbys(client: pg.Client): Promise<Finding[]> {
     ...standbys.map(({ name, state, behind, seconds }) => {
       const about = `standby "${name}" (${state}) is ${mebibytes(behind)} and ${seconds} s behind`
       return behind > standbyLagBytesMax || seconds > standbyLagSecondsMax || state !== 'streaming'
-        ? warning(about, 'look at its log, its disk and the network between the two')
+        ? warning(about, 'check its log, its disk and the network between the two servers')
         : ok(about)
     }),
     ...slots.map(({ name, kept }) =>

@@ -9,16 +9,19 @@ const channel = 'tidemark_writes'
 
 const reconnectAfterMs = 1000
 
-/** The notifications: what a write announces, and that a migration was applied. */
-const words = [...announcements, 'schema'] as const
-type Word = (typeof words)[number]
+/** The subject of a notification: what a write announces, or `schema` for an applied migration. */
+const subjects = [...announcements, 'schema'] as const
+type Subject = (typeof subjects)[number]
 
-/** Notifies other processes of writes, within the transaction that writes, and receives their notifications. */
+/**
+ * Notifies other processes of writes (NOTIFY), within the transaction that writes, and receives their notifications
+ * (LISTEN).
+ */
 export class ForeignWrites {
   #url: string
   #processId: string
   #client: pg.Client | null = null
-  #listeners: ((about: Word) => void)[] = []
+  #listeners: ((about: Subject) => void)[] = []
   #closed = false
   #reconnectTimer: NodeJS.Timeout | undefined
 
@@ -27,7 +30,7 @@ export class ForeignWrites {
     this.#processId = processId
   }
 
-  /** The statement that announces a write; null if nothing listens for it. */
+  /** The statement that announces a write; null if the write announces nothing. */
   notice({ announces }: Write): string | null {
     return announces === undefined ? null : this.#noticeOf(announces)
   }
@@ -36,7 +39,7 @@ export class ForeignWrites {
     return this.#noticeOf('schema')
   }
 
-  listen(listener: (about: Word) => void, incidents: Incidents): void {
+  listen(listener: (about: Subject) => void, incidents: Incidents): void {
     this.#listeners.push(listener)
     if (this.#listeners.length === 1) void this.#connect(incidents)
   }
@@ -53,29 +56,29 @@ export class ForeignWrites {
       if (this.#closed) return void (await client.end())
       this.#client = client
       client.on('notification', ({ payload = '' }) => {
-        const [from, word] = payload.split(' ')
+        const [from, subject] = payload.split(' ')
         if (from === this.#processId) return
         // A process of another version may send notifications that this one does not know.
-        const about = words.find((known) => known === word)
-        if (about !== undefined) this.#tell(about)
+        const about = subjects.find((known) => known === subject)
+        if (about !== undefined) this.#notifyListeners(about)
       })
       client.on('end', () => this.#connectLater(incidents))
       await client.query(`listen ${channel}`)
-      // Every listener checks once for writes that were made while this process did not listen.
-      for (const about of words) this.#tell(about)
+      // Every listener checks once for writes from before this process listened.
+      for (const about of subjects) this.#notifyListeners(about)
       incidents.worked('foreign-writes')
     } catch (error) {
       if (this.#closed) return
-      incidents.failed('foreign-writes', isConnectionLost(error) ? notHeardAtOnce(error) : error)
+      incidents.failed('foreign-writes', isConnectionLost(error) ? notificationsLost(error) : error)
       this.#connectLater(incidents)
     }
   }
 
-  #noticeOf(word: Word): string {
-    return `notify ${channel}, '${this.#processId} ${word}'`
+  #noticeOf(subject: Subject): string {
+    return `notify ${channel}, '${this.#processId} ${subject}'`
   }
 
-  #tell(about: Word): void {
+  #notifyListeners(about: Subject): void {
     for (const listener of this.#listeners) listener(about)
   }
 
@@ -87,7 +90,7 @@ export class ForeignWrites {
   }
 }
 
-const notHeardAtOnce = (cause: unknown): UnavailableError =>
+const notificationsLost = (cause: unknown): UnavailableError =>
   new UnavailableError('notifications of other processes are lost: their writes are found by polling, with a delay', {
     cause,
   })

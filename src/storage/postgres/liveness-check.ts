@@ -2,14 +2,14 @@ import pg from 'pg'
 import { clientSettings } from './connections.ts'
 
 /**
- * Together less than the 2 s within which a caller learns that the database is away; a busy database gets most of it. A
- * command waits longer, because its user would have to repeat it.
+ * The interval of the check, and its time limit. Together they are less than the 2 s after which a caller must know
+ * that the database is unreachable. A command waits longer, because its user would have to repeat it.
  */
-const lookAfterMs = 300
+const checkEveryMs = 300
 const answerWithinMs = { many: 1500, one: 15_000 } as const
 /**
- * A check that took this much longer than its limit shows that this process was held up, not that the database is
- * silent.
+ * If a check exceeds its limit by more than this, the process itself was held up, so the result does not show that the
+ * database is silent.
  */
 const heldUpMs = 250
 
@@ -22,21 +22,22 @@ export class DatabaseSilent extends Error {
 }
 
 /**
- * Tells a silent database from a slow call. On a connection that has gone silent, a query would wait a quarter of an
- * hour for the network to give up. So a call that waits long checks whether a new connection is answered. A reply on
- * any other connection counts as alive too: on a busy host a new one may take seconds, and opening it adds load.
+ * Distinguishes a silent database from a slow call. On a connection that has gone silent, a query would wait a quarter
+ * of an hour for the network to give up. So a call that waits long checks whether the database accepts a new
+ * connection. A reply on any other connection also shows that it is alive, because on a busy host a new connection can
+ * take seconds.
  */
 export class LivenessCheck {
   readonly #url: string
-  /** When the database last sent anything, by the clock of `performance`. */
-  readonly #heardAt: () => number
+  /** When the database last sent anything, in milliseconds of `performance.now()`. */
+  readonly #lastReplyAt: () => number
   readonly #answerWithinMs: number
-  #look: Promise<boolean> | null = null
+  #check: Promise<boolean> | null = null
 
-  constructor(url: string, heardAt: () => number, callers: 'many' | 'one') {
+  constructor(url: string, lastReplyAt: () => number, callers: 'many' | 'one') {
     this.#url = url
     this.#answerWithinMs = answerWithinMs[callers]
-    this.#heardAt = heardAt
+    this.#lastReplyAt = lastReplyAt
   }
 
   /**
@@ -44,24 +45,24 @@ export class LivenessCheck {
    */
   guard<T>(work: Promise<T>, abandon: () => void): Promise<T> {
     return new Promise((resolve, reject) => {
-      const looking = setInterval(async () => {
+      const checking = setInterval(async () => {
         if (await this.#isAlive()) return
-        clearInterval(looking)
+        clearInterval(checking)
         reject(new DatabaseSilent())
         abandon()
-      }, lookAfterMs)
-      work.then(resolve, reject).finally(() => clearInterval(looking))
+      }, checkEveryMs)
+      work.then(resolve, reject).finally(() => clearInterval(checking))
     })
   }
 
   #isAlive(): Promise<boolean> {
-    const since = performance.now() - lookAfterMs
-    const isHeard = () => this.#heardAt() > since
-    if (isHeard()) return Promise.resolve(true)
-    this.#look ??= isAnswered(this.#url, this.#answerWithinMs).finally(() => {
-      this.#look = null
+    const since = performance.now() - checkEveryMs
+    const hasReplied = () => this.#lastReplyAt() > since
+    if (hasReplied()) return Promise.resolve(true)
+    this.#check ??= isAnswered(this.#url, this.#answerWithinMs).finally(() => {
+      this.#check = null
     })
-    return this.#look.then((isAnswered) => isAnswered || isHeard())
+    return this.#check.then((isAnswered) => isAnswered || hasReplied())
   }
 }
 
@@ -73,7 +74,7 @@ async function isAnswered(url: string, withinMs: number): Promise<boolean> {
     await client.connect()
     return true
   } catch (error) {
-    // The server or its host refused the connection: the calls get the same error themselves.
+    // A refusal counts as an answer, because the calls get the same error themselves.
     const isTimeout = error instanceof Error && error.message === 'timeout expired'
     return !isTimeout || Date.now() - since > withinMs + heldUpMs
   } finally {

@@ -50,7 +50,7 @@ const endOthers = (url: string) =>
     ),
   )
 
-test('an empty database gets every migration once, however many open it at once', async (t) => {
+test('an empty database gets every migration once, however many processes open it at once', async (t) => {
   const url = await database(t)
   const all = await Promise.all(Array.from({ length: 4 }, () => opened(t, url)))
   assert.deepEqual(
@@ -61,7 +61,7 @@ test('an empty database gets every migration once, however many open it at once'
   for (const { store } of all) assert.equal((await store.operator.datasets()).length, 1)
 })
 
-test("a process that waited for another's migration sees its result, although it looked before", async (t) => {
+test("a process that waited for another's migration sees its result, even if it checked before", async (t) => {
   const url = await database(t)
   await asAdministrator(url, async (client) => {
     const isThere = () => postgresMigrationDialect.hasTable(queriesOn(client), 'schema_migration')
@@ -93,7 +93,7 @@ test('an unreachable database is named without its password', async () => {
   })
 })
 
-test('text is in the order of its bytes, whatever language the database was made for', async (t) => {
+test('text is ordered by its bytes, whatever the locale of the database', async (t) => {
   const url = await database(t, "template template0 locale_provider icu icu_locale 'en-US' locale 'C.UTF-8'")
   const { store } = await opened(t, url)
   await store.operator.commit(['b', 'A', 'a', 'B', '-', 'é', 'z'].map(put), mark)
@@ -103,7 +103,7 @@ test('text is in the order of its bytes, whatever language the database was made
   )
 })
 
-test('connections that the server ends are replaced: reads and writes under way are done all the same', async (t) => {
+test('connections that the server ends are replaced, and reads and writes in progress succeed', async (t) => {
   const url = await database(t)
   const { store } = await opened(t, url)
   await store.operator.commit([put('d')], mark)
@@ -129,7 +129,7 @@ test('connections that the server ends are replaced: reads and writes under way 
   assert.ok(newest >= 6 * 20)
 })
 
-test('a method that fails leaves nothing behind and its connection good for the next', async (t) => {
+test('a failed method writes nothing and leaves its connection usable', async (t) => {
   const { store } = await opened(t, await database(t))
   const unknown = { kind: 'key.revoke', keyId: 'key_none' } as const
   await assert.rejects(store.operator.commit([put('a'), unknown], mark), /there is no key/)
@@ -138,7 +138,7 @@ test('a method that fails leaves nothing behind and its connection good for the 
   assert.equal((await store.operator.datasets()).length, 1)
 })
 
-test('a read that fails disturbs none of those that have its connection next, and no transaction stays open', async (t) => {
+test('a failed read does not affect later reads on its connection, and leaves no transaction open', async (t) => {
   const url = await database(t)
   const { store, close } = await openPostgresStore(url, 1)
   t.after(close)
@@ -163,24 +163,24 @@ test('a read that fails disturbs none of those that have its connection next, an
 test('a process is notified of the writes of others, and not of its own', async (t) => {
   const url = await database(t)
   const [here, there] = await Promise.all([opened(t, url), opened(t, url)])
-  const heard: string[] = []
+  const received: string[] = []
   let next = Promise.withResolvers<void>()
   here.onForeignWrite((port) => {
-    heard.push(port)
+    received.push(port)
     next.resolve()
   }, silentIncidents)
-  // The first notification says that it listens now.
+  // The first notification shows that the process listens.
   await next.promise
   await here.store.operator.commit([put('d')], mark)
   await here.store.content.ingest(documents(['own']), 1)
-  heard.length = 0
+  received.length = 0
   next = Promise.withResolvers()
   await there.store.content.ingest(documents(['foreign']), 1)
   await next.promise
-  assert.deepEqual(heard, ['content'])
+  assert.deepEqual(received, ['content'])
 })
 
-test('additions of a newer version to tables do not disturb readers: each connection notices them', async (t) => {
+test('columns that a newer version adds do not disturb readers on any connection', async (t) => {
   const url = await database(t)
   const { store } = await opened(t, url)
   await store.operator.commit([put('d')], mark)
@@ -192,7 +192,7 @@ test('additions of a newer version to tables do not disturb readers: each connec
   assert.deepEqual(await store.operator.commit([put('d')], mark), ['unchanged'])
 })
 
-test('a writer of another version is waited for, by the number of its lock', async (t) => {
+test('a write waits for a writer of another version, by the number of its lock', async (t) => {
   const url = await database(t)
   const { store } = await opened(t, url)
   await store.operator.commit([put('d')], mark)
@@ -245,7 +245,7 @@ test('versions have elections of their own, and each process sees which have a l
   assert.deepEqual(await held(), [false, true, false, false])
 })
 
-test('a process asks for all its elections over one connection', async (t) => {
+test('a process holds all its elections with one connection', async (t) => {
   const url = await database(t)
   const [first, second] = [await opened(t, url), await opened(t, url)]
   const elections = ['vectors', 'feeding', 'vectors'] as const
@@ -262,7 +262,7 @@ test('a process asks for all its elections over one connection', async (t) => {
   assert.equal(new Set(locks.map(({ pid }) => pid)).size, 1)
 })
 
-test('a leader that loses its connection is no leader any more, and stands for election again', async (t) => {
+test('a leader that loses its connection loses its elections, and stands again', async (t) => {
   const url = await database(t)
   const store = await opened(t, url)
   assert.ok((await store.elected('vectors')) && (await store.elected('feeding')))
@@ -271,20 +271,20 @@ test('a leader that loses its connection is no leader any more, and stands for e
   for (const election of ['vectors', 'feeding'] as const) while (!(await store.elected(election))) await pause(50)
 })
 
-test('a process whose work a newer version ended leaves the vectors to others, and has them again when it may', async (t) => {
+test('a process that a newer version has stopped releases its election, and wins it again when it may work', async (t) => {
   const url = await database(t)
   const store = await opened(t, url)
   store.onForeignWrite(() => {}, silentIncidents)
   assert.ok(await store.elected('vectors'))
   await asAdministrator(url, async (newer) => {
-    const told = "notify tidemark_writes, 'another schema'"
-    await newer.query(`insert into schema_migration values (${newestMigration + 1}, 'next', 0); ${told}`)
+    const notify = "notify tidemark_writes, 'another schema'"
+    await newer.query(`insert into schema_migration values (${newestMigration + 1}, 'next', 0); ${notify}`)
     const held = "select from pg_locks where locktype = 'advisory' and objid = 101"
-    while ((await newer.query(held)).rowCount !== 0) await newer.query(told)
-    while (store.condition().ok) await newer.query(told)
+    while ((await newer.query(held)).rowCount !== 0) await newer.query(notify)
+    while (store.condition().ok) await newer.query(notify)
     assert.equal(await store.elected('vectors'), false)
     await assert.rejects(store.store.operator.datasets(), /upgraded by a newer version/)
-    await newer.query(`delete from schema_migration where number > ${newestMigration}; ${told}`)
-    while (!(await store.elected('vectors'))) await newer.query(told)
+    await newer.query(`delete from schema_migration where number > ${newestMigration}; ${notify}`)
+    while (!(await store.elected('vectors'))) await newer.query(notify)
   })
 })

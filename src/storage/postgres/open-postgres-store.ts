@@ -8,7 +8,7 @@ import type { OpenOptions } from '../backend.ts'
 import { RoomForWrites } from '../full-disk.ts'
 import { type OpenStore, UnusableStoreError } from '../open-store.ts'
 import { sqlHistoryStore } from '../sql/history-store.ts'
-import { isBeyond, migrate, newestMigration, readSchema, refuseBeyond, type Schema } from '../sql/migrate.ts'
+import { isTooNew, migrate, newestMigration, readSchema, refuseTooNew, type Schema } from '../sql/migrate.ts'
 import { remoteStore } from '../sql/remote-store.ts'
 import { type Store, sqlStore } from '../sql/sql-store.ts'
 import { type NamedCall, nameOf } from '../sql/store-calls.ts'
@@ -18,23 +18,23 @@ import { ForeignWrites } from './foreign-writes.ts'
 import { DatabaseSilent, LivenessCheck } from './liveness-check.ts'
 import { postgresMigrationDialect, TextByBytes } from './migration-dialect.ts'
 import { SchemaWatch } from './schema-watch.ts'
-import { isConnectionLost, isFullDiskError, isPassing, OutcomeUnknown, withRetries } from './troubles.ts'
+import { isConnectionLost, isFullDiskError, isTransient, OutcomeUnknown, withRetries } from './troubles.ts'
 import { vacuum } from './vacuum.ts'
 import { beginMigrating, beginWriting, hasLeaderCall } from './write-locks.ts'
 
-/** One snapshot for all reads of a call, and no accidental write. */
+/** One snapshot for all reads of a call. The server refuses writes. */
 const beginReading = 'begin isolation level repeatable read read only'
 
 export const oldestVersion = 140_000
 
 /**
  * The store on PostgreSQL: a call of a port is one transaction on one connection. Any number of processes may have it
- * open. `write-locks.ts` keeps their writes in order, and `sql/store-calls.ts` describes each call.
+ * open. `write-locks.ts` orders their writes, and `sql/store-calls.ts` declares each call.
  */
 export async function openPostgresStore(
   url: string,
   connectionsMax: number,
-  { measures = silentMeasures, callers = 'many', stillAway }: OpenOptions = {},
+  { measures = silentMeasures, callers = 'many', stillUnavailable }: OpenOptions = {},
 ): Promise<OpenStore> {
   const connections = new Connections(url, connectionsMax)
   connections.measure(measures)
@@ -49,21 +49,21 @@ export async function openPostgresStore(
   const foreign = new ForeignWrites(url, processId)
   let migrated: readonly string[]
   try {
-    migrated = await whenThere(() => bringUpToDate(connections, foreign.noticeOfSchema), url, stillAway)
+    migrated = await onceReachable(() => bringUpToDate(connections, foreign.noticeOfSchema), url, stillUnavailable)
   } catch (error) {
     await connections.close()
     throw whyNotOpen(url, error)
   }
   const elections = new Elections(url)
   const schema = new SchemaWatch(async () => {
-    const hasGone = isBeyond(await schemaIn(connections))
-    // Another process that can still work is elected.
+    const hasGone = isTooNew(await schemaIn(connections))
+    // Another process, which can still work, can then be elected.
     if (hasGone) await elections.release()
     return hasGone
   }).start()
   const room = new RoomForWrites()
-  const liveness = new LivenessCheck(url, () => connections.heardAt, callers)
-  const under = { reading: { count: 0 }, writing: { count: 0 } }
+  const liveness = new LivenessCheck(url, () => connections.lastReplyAt, callers)
+  const inFlight = { reading: { count: 0 }, writing: { count: 0 } }
 
   const transact = async (
     { port, method, write, byId }: NamedCall,
@@ -104,8 +104,7 @@ export async function openPostgresStore(
   }
 
   /**
-   * Calls that begin with the same lock wait here for each other. Otherwise each would hold a connection while it
-   * waits.
+   * Calls whose first lock is the same wait here for each other. Otherwise each would hold a connection while it waits.
    */
   const queues = new Map<string, ReturnType<typeof oneAtATime>>()
   const queueOf = (name: string): ReturnType<typeof oneAtATime> => {
@@ -118,9 +117,9 @@ export async function openPostgresStore(
   }
 
   const perform = async (call: NamedCall, args: readonly unknown[]): Promise<unknown> => {
-    if (schema.isBeyond) throw upgraded()
+    if (schema.isTooNew) throw upgraded()
     const { write } = call
-    // A command has no caller that waits.
+    // A command gets the longer limit, because no client waits for it.
     const since = callers === 'many' ? Date.now() : null
     const attempt: Attempt = { isAbandoned: false, connection: null }
     const work = () =>
@@ -132,10 +131,10 @@ export async function openPostgresStore(
     const unlessSilent = (working: Promise<unknown>) =>
       liveness.guard(working, () => {
         attempt.isAbandoned = true
-        // An orderly end would wait for outstanding replies.
+        // Closing the connection properly would wait for outstanding replies.
         attempt.connection?.client.connection.stream.destroy()
       })
-    const calls = write === null ? under.reading : under.writing
+    const calls = write === null ? inFlight.reading : inFlight.writing
     calls.count++
     try {
       if (write === null) return await unlessSilent(work())
@@ -144,8 +143,8 @@ export async function openPostgresStore(
       return result
     } catch (error) {
       if (isFullDiskError(error)) throw room.refused(nameOf(call), error)
-      const isAway = error instanceof OutcomeUnknown || error instanceof DatabaseSilent || isPassing(error)
-      throw isAway ? unavailable(error) : error
+      const isUnavailable = error instanceof OutcomeUnknown || error instanceof DatabaseSilent || isTransient(error)
+      throw isUnavailable ? unavailable(error) : error
     } finally {
       calls.count--
     }
@@ -154,11 +153,11 @@ export async function openPostgresStore(
   return {
     store: remoteStore(perform),
     migrated,
-    condition: () => ({ ok: !schema.isBeyond, troubles: schema.isBeyond ? [upgradedByNewer] : [] }),
-    load: () => ({ writer: under.writing.count, readers: under.reading.count }),
-    lacksRoom: () => room.isLacking,
+    condition: () => ({ ok: !schema.isTooNew, troubles: schema.isTooNew ? [upgradedByNewer] : [] }),
+    load: () => ({ writer: inFlight.writing.count, readers: inFlight.reading.count }),
+    isDiskFull: () => room.isFull,
     scrub: () => vacuum(url),
-    elected: async (election) => !schema.isBeyond && (await elections.has(election)),
+    elected: async (election) => !schema.isTooNew && (await elections.has(election)),
     async hasLeader(election) {
       const { held } = await queryOnce<{ held: boolean }>(connections, hasLeaderCall(election))
       return held
@@ -166,7 +165,7 @@ export async function openPostgresStore(
     now: () => timeIn(connections),
     onForeignWrite(listener, incidents) {
       schema.reportTo(incidents)
-      foreign.listen((about) => (about === 'schema' ? schema.look() : listener(about)), incidents)
+      foreign.listen((about) => (about === 'schema' ? schema.check() : listener(about)), incidents)
     },
     notifications: null,
     async close() {
@@ -234,8 +233,8 @@ function methodOf(store: Store, port: keyof Store, method: string): Method {
 }
 
 /**
- * The transaction begins together with the first statement, and its end is not awaited, so neither costs a round trip.
- * The next user of the connection is served after it. If the end fails, nothing is lost.
+ * Sends the begin of the transaction together with the first statement, and does not wait for its end, so neither costs
+ * a round trip. The next statement on the connection runs after the end. If the end fails, nothing is lost.
  */
 async function reading<T>(client: pg.PoolClient, read: () => Promise<T>): Promise<T> {
   sendTogether(client)
@@ -247,19 +246,19 @@ async function reading<T>(client: pg.PoolClient, read: () => Promise<T>): Promis
 }
 
 /**
- * Runs reads without a transaction. This check of the sent statements is the only guard against writes and a second
+ * Runs one read without a transaction. Only this check of the sent statements guards against writes and a second
  * snapshot.
  */
 async function withoutTransaction<T>({ sent }: Connection, read: () => Promise<T>): Promise<T> {
   const before = { ...sent }
   const answer = await read()
   if (sent.statements - before.statements > 1 || sent.others > before.others) {
-    throw new Error('a call that is said to read without a transaction sent something else')
+    throw new Error('a call that is declared as one read sent a write or a second statement')
   }
   return answer
 }
 
-/** After this was sent, a lost connection leaves the outcome unknown. */
+/** If the connection is lost after the commit was sent, the outcome is unknown. */
 async function commit(client: pg.PoolClient, notice: string | null): Promise<void> {
   try {
     await client.query(notice === null ? 'commit' : `${notice}; commit`)
@@ -291,11 +290,11 @@ async function timeIn(connections: Connections): Promise<number> {
   return Number((await queryOnce<{ now: string }>(connections, statement)).now)
 }
 
-async function queryOnce<Row>(connections: Connections, question: string): Promise<Row> {
+async function queryOnce<Row>(connections: Connections, statement: string): Promise<Row> {
   let connection: Connection | null = null
   try {
     connection = await connections.take()
-    const { rows } = await connection.client.query(question)
+    const { rows } = await connection.client.query(statement)
     connections.release(connection, true)
     return rows[0] as Row
   } catch (error) {
@@ -333,28 +332,32 @@ class UnfinishedCopyError extends UnusableStoreError {
   }
 }
 
-/** A server that starts before its database waits for it. A wrong password or name fails at once. */
-async function whenThere<T>(open: () => Promise<T>, url: string, stillAway: OpenOptions['stillAway']): Promise<T> {
+/** A server that starts before its database waits until it is reachable. A wrong password or name fails at once. */
+async function onceReachable<T>(
+  open: () => Promise<T>,
+  url: string,
+  stillUnavailable: OpenOptions['stillUnavailable'],
+): Promise<T> {
   for (;;) {
     try {
       return await open()
     } catch (error) {
-      if (stillAway === undefined || !isConnectionLost(error)) throw error
-      stillAway(new UnreachableStoreError(url, error as Error))
+      if (stillUnavailable === undefined || !isConnectionLost(error)) throw error
+      stillUnavailable(new UnreachableStoreError(url, error as Error))
     }
   }
 }
 
-/** Running processes are notified, because an applied migration may end their work. */
+/** Notifies running processes, because a breaking migration ends their work. */
 async function bringUpToDate(connections: Connections, notice: string): Promise<readonly string[]> {
   const connection = await withRetries(() => connections.take())
   const { client, db } = connection
   try {
     await refuseOld(client)
     if (await postgresMigrationDialect.hasTable(db, unfinishedCopy)) throw new UnfinishedCopyError()
-    // This check takes no lock: most starts find nothing to apply.
+    // This check takes no lock, because most starts find nothing to apply.
     const found = await readSchema(db, postgresMigrationDialect)
-    refuseBeyond(found)
+    refuseTooNew(found)
     if (found.newest >= newestMigration) return []
     await client.query(beginMigrating)
     try {

@@ -8,6 +8,6 @@ export function postgresBackend(url: string, connectionsMax: number) {
     // It cannot be known without a connection.
     isThere: () => true,
     open: async (options) => (await import('./open-postgres-store.ts')).openPostgresStore(url, connectionsMax, options),
-    upkeep: async () => (await import('./postgres-upkeep.ts')).postgresUpkeep(url, connectionsMax),
+    maintenance: async () => (await import('./postgres-maintenance.ts')).postgresMaintenance(url, connectionsMax),
   } as const satisfies Backend
 }

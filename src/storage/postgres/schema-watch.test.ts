@@ -5,20 +5,20 @@ import type { Incidents } from '../../platform/incidents.ts'
 import { SchemaWatch } from './schema-watch.ts'
 
 test('it checks again and again, reports a failed check, and keeps the last result until the next', async (t) => {
-  const looks: (boolean | Error)[] = [false, true, new Error('away'), false]
-  const told: string[] = []
+  const results: (boolean | Error)[] = [false, true, new Error('away'), false]
+  const reported: string[] = []
   const seen = new EventTarget()
-  const next = () => once(seen, 'look')
-  const tell = (what: string): void => {
-    told.push(what)
-    seen.dispatchEvent(new Event('look'))
+  const next = () => once(seen, 'check')
+  const report = (what: string): void => {
+    reported.push(what)
+    seen.dispatchEvent(new Event('check'))
   }
   const incidents: Incidents = {
-    failed: (job, error) => tell(`${job}: ${(error as Error).message}`),
-    worked: () => tell(String(watch.isBeyond)),
+    failed: (job, error) => report(`${job}: ${(error as Error).message}`),
+    worked: () => report(String(watch.isTooNew)),
   }
   const watch = new SchemaWatch(async () => {
-    const found = looks.shift() ?? false
+    const found = results.shift() ?? false
     if (found instanceof Error) throw found
     return found
   }, 1)
@@ -28,11 +28,11 @@ test('it checks again and again, reports a failed check, and keeps the last resu
     clearInterval(alive)
     watch.close()
   })
-  assert.equal(watch.isBeyond, false)
+  assert.equal(watch.isTooNew, false)
   watch.start().reportTo(incidents)
   for (let i = 0; i < 4; i++) {
     await next()
-    if (i === 2) assert.equal(watch.isBeyond, true)
+    if (i === 2) assert.equal(watch.isTooNew, true)
   }
-  assert.deepEqual(told.slice(0, 4), ['false', 'true', 'schema-watch: away', 'false'])
+  assert.deepEqual(reported.slice(0, 4), ['false', 'true', 'schema-watch: away', 'false'])
 })

@@ -1,32 +1,32 @@
 import { type Incidents, silentIncidents } from '../../platform/incidents.ts'
 
 /** A notification triggers a check at once. This interval is for notifications that were missed. */
-const lookEveryMs = 10_000
+const checkEveryMs = 10_000
 
 /**
  * A process of a newer version may apply a migration that this version does not know and cannot work with. From then on
  * every call is refused, and this process is not ready.
  */
 export class SchemaWatch {
-  #isBeyond = false
-  #look: () => Promise<boolean>
+  #isTooNew = false
+  #check: () => Promise<boolean>
   #everyMs: number
   /** A command does not report a failed check, because its calls fail too. */
   #incidents: Incidents = silentIncidents
   #timer: NodeJS.Timeout | undefined
 
-  constructor(look: () => Promise<boolean>, everyMs = lookEveryMs) {
-    this.#look = look
+  constructor(check: () => Promise<boolean>, everyMs = checkEveryMs) {
+    this.#check = check
     this.#everyMs = everyMs
   }
 
   /** Whether the schema is newer than this version can work with. */
-  get isBeyond(): boolean {
-    return this.#isBeyond
+  get isTooNew(): boolean {
+    return this.#isTooNew
   }
 
   start(): this {
-    this.#timer = setInterval(() => this.look(), this.#everyMs).unref()
+    this.#timer = setInterval(() => this.check(), this.#everyMs).unref()
     return this
   }
 
@@ -35,10 +35,10 @@ export class SchemaWatch {
   }
 
   /** The last result stands until the check has ended. */
-  look(): void {
-    this.#look().then(
-      (isBeyond) => {
-        this.#isBeyond = isBeyond
+  check(): void {
+    this.#check().then(
+      (isTooNew) => {
+        this.#isTooNew = isTooNew
         this.#incidents.worked('schema-watch')
       },
       (error: unknown) => this.#incidents.failed('schema-watch', error),

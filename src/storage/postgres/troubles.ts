@@ -1,10 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 
-/** The transaction was chosen to end a conflict between concurrent ones. A retry works. */
-const gaveWay = new Set(['40001', '40P01', '55P03'])
+/**
+ * Serialization failure, deadlock and lock timeout: the transaction lost a conflict with another one. A retry works.
+ */
+const conflictCodes = new Set(['40001', '40P01', '55P03'])
 
-/** The server is stopping, starting, or ended this connection. Class 08 is for connection errors. */
+/**
+ * The server is stopping or starting, has too many connections, or ended this one. Class 08 is for connection errors.
+ */
 const serverGone = new Set(['57P01', '57P02', '57P03', '25P03', '53300'])
 
 const networkCodes = new Set([
@@ -20,32 +24,32 @@ const networkCodes = new Set([
 ])
 
 /** A temporary error: a retry a little later may work. */
-export function isPassing(error: unknown): boolean {
-  // An open connection may be free by then.
-  if (isConnectionRefusedForRoom(error)) return true
-  return isConnectionLost(error) || (error instanceof pg.DatabaseError && gaveWay.has(error.code ?? ''))
+export function isTransient(error: unknown): boolean {
+  // By then, a connection that is already open may be free.
+  if (isConnectionRefusedByFullDisk(error)) return true
+  return isConnectionLost(error) || (error instanceof pg.DatabaseError && conflictCodes.has(error.code ?? ''))
 }
 
 /**
- * On a full disk the server refuses new sessions that would have to write its relation cache file, which it sometimes
- * removes. It has no error code for that; open connections go on.
+ * On a full disk the server refuses a new session if that has to write the relation cache file, which the server
+ * sometimes removes. There is no error code for this. Open connections continue to work.
  */
-const isConnectionRefusedForRoom = (error: unknown): boolean =>
+const isConnectionRefusedByFullDisk = (error: unknown): boolean =>
   error instanceof pg.DatabaseError && error.code === 'XX000' && error.message === 'could not write init file'
 
-/** The disk of the server has too little room for a write, or for a read that sorts too much for memory. */
+/** The disk of the server has too little room for a write, or for a read that sorts more than fits into memory. */
 export function isFullDiskError(error: unknown): boolean {
-  return isConnectionRefusedForRoom(error) || (error instanceof pg.DatabaseError && error.code === '53100')
+  return isConnectionRefusedByFullDisk(error) || (error instanceof pg.DatabaseError && error.code === '53100')
 }
 
 /** A newer version has added a column, and a prepared statement of this connection still has the old columns. */
-const isPreparedTooEarly = ({ code, routine }: pg.DatabaseError): boolean =>
+const hasStalePlan = ({ code, routine }: pg.DatabaseError): boolean =>
   code === '0A000' && routine === 'RevalidateCachedQuery'
 
 /** The connection cannot be used any more, through no fault of the statement. */
 export function isConnectionLost(error: unknown): boolean {
   if (error instanceof pg.DatabaseError) {
-    if (isPreparedTooEarly(error)) return true
+    if (hasStalePlan(error)) return true
     return serverGone.has(error.code ?? '') || (error.code ?? '').startsWith('08')
   }
   if (!(error instanceof Error)) return false
@@ -58,14 +62,14 @@ export function isConnectionLost(error: unknown): boolean {
   )
 }
 
-/** The limit for conflicts and at a start: long enough for a server that its supervisor restarts. */
+/** The limit for conflicts, and for the start of a process. It is long enough for a database to be restarted. */
 const retryWithinMs = 8000
 /** A caller learns within this time that the database is away, and can do something else. */
 const reconnectWithinMs = 2000
 const firstPauseMs = 20
 const pauseMaxMs = 500
 
-/** Thrown through `withRetries` if the work may have been done although its connection was lost. */
+/** The work may have been done although its connection was lost, so `withRetries` does not repeat it. */
 export class OutcomeUnknown extends Error {
   constructor(cause: unknown) {
     super('the connection to the database was lost while a change was being committed', { cause })
@@ -74,8 +78,8 @@ export class OutcomeUnknown extends Error {
 }
 
 /**
- * Repeats the work while its errors are temporary and none of it was done. `calledAt` is when a caller began to wait;
- * null if none does. `retried` is called for every further attempt.
+ * Repeats the work with exponential backoff while its errors are temporary. `calledAt` is when a caller began to wait,
+ * or null if none does. `retried` is called for every further attempt.
  */
 export async function withRetries<T>(
   work: () => Promise<T>,
@@ -87,10 +91,10 @@ export async function withRetries<T>(
     try {
       return await work()
     } catch (error) {
-      // Random, so that transactions in conflict do not collide again.
+      // Random jitter, so that transactions in conflict do not collide again.
       const waitMs = pauseMs * (0.5 + Math.random())
       const withinMs = calledAt !== null && isConnectionLost(error) ? reconnectWithinMs : retryWithinMs
-      if (!isPassing(error) || Date.now() + waitMs > since + withinMs) throw error
+      if (!isTransient(error) || Date.now() + waitMs > since + withinMs) throw error
       retried()
       await delay(waitMs)
     }

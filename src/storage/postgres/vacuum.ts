@@ -1,6 +1,6 @@
 import { connectAlone } from './connections.ts'
 
-/** The tables that held parts of a document. */
+/** The tables whose deleted rows can contain parts of a document, or what an erasure selected. */
 const tables = [
   'document',
   'document_version',
@@ -17,8 +17,8 @@ const tables = [
 ]
 
 /**
- * Frees deleted rows in tables and indexes, except those that a transaction elsewhere still sees. If the user lacks the
- * permission, the database gives a warning, and autovacuum does it later.
+ * Frees deleted rows in tables and indexes, except those that another transaction can still see. Without the
+ * permission, the database only gives a warning, and autovacuum does it later.
  */
 export async function vacuum(url: string): Promise<void> {
   const client = await connectAlone(url)

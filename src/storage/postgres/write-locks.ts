@@ -3,10 +3,11 @@ import type { Election } from '../open-store.ts'
 import type { Write, WriteLock } from '../sql/store-calls.ts'
 
 /**
- * One writer at a time for each port, over all processes. The lock is taken first and ends with the transaction. It has
- * the role of the single writer thread in SQLite, and the same guarantees rest on it: the number of an event is
- * assigned under the lock and visible before the next writer has the lock, so events become visible in the order of
- * their numbers. The same holds for index revisions. Data that a method has read stays valid until it has written.
+ * Advisory locks: one writer at a time for each port, over all processes. The lock is taken first and ends with the
+ * transaction. It has the role of the single writer thread in SQLite, and gives the same guarantees. The number of an
+ * event is assigned under the lock and visible before the next writer has the lock, so events become visible in the
+ * order of their numbers. The same holds for index revisions. Data that a method has read stays valid until it has
+ * written.
  *
  * Ports do not wait for each other, and readers wait for nobody. `sql/store-calls.ts` says which call takes which
  * locks.

@@ -5,14 +5,14 @@ import { artifactEnding } from '../../platform/data-folder.ts'
 import { TidemarkError } from '../../platform/errors.ts'
 import { isId } from '../../platform/ids.ts'
 import type { S3Address } from '../../settings/s3-address.ts'
-import { Bucket, BucketTrouble, type KeptObject } from './bucket.ts'
+import { Bucket, BucketError, type KeptObject } from './bucket.ts'
 
 const mediaType = 'application/vnd.apache.parquet'
 
-/** Long enough to start a download. A download that has started continues afterwards. */
+/** Long enough to start a download. A download that has started may take longer. */
 const redirectSeconds = 300
 
-/** An object that is written to find out whether the bucket can be written. */
+/** The key of an empty object that tests whether the bucket can be written. */
 const probe = 'tidemark-can-write-here'
 
 /**
@@ -95,20 +95,19 @@ function isSame(found: KeptObject, { bytes, sha256 }: Pick<Artifact, 'bytes' | '
 
 /** Null if the object is shorter than the requested range. */
 function nullIfBeyond(error: unknown): null {
-  if (error instanceof BucketTrouble && error.status === 416) return null
+  if (error instanceof BucketError && error.status === 416) return null
   throw error
 }
 
 /**
- * Reports a bucket that cannot be used as `store_unavailable`: neither a run nor a download is at fault, so both try
- * again.
+ * Reports an unusable bucket as `store_unavailable`. Neither a run nor a download is at fault, so both are retried.
  */
 async function reaching<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    if (!(error instanceof BucketTrouble)) throw error
-    const message = 'the results of analysis cannot be reached at the moment: try again later, with growing pauses'
+    if (!(error instanceof BucketError)) throw error
+    const message = 'analysis results cannot be reached at the moment: try again later, with exponential backoff'
     throw new TidemarkError('store_unavailable', message, { retryAfterSeconds: 5, cause: error })
   }
 }
@@ -119,7 +118,7 @@ const advices: Readonly<Record<string, string>> = {
   InvalidAccessKeyId: 'set credentials that the server knows (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, or a profile)',
   SignatureDoesNotMatch: 'set the secret that belongs to the access key (AWS_SECRET_ACCESS_KEY)',
   CredentialsProviderError:
-    'give it credentials: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, a profile, or a role of the machine',
+    'set credentials: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, a profile, or a role of the machine',
   PermanentRedirect: 'name the region of the bucket: ?region=… in TIDEMARK_ARTIFACTS_URL',
 }
 
@@ -127,10 +126,10 @@ const advices: Readonly<Record<string, string>> = {
 export async function examineBucket(address: S3Address): Promise<Finding> {
   const bucket = new Bucket(address)
   try {
-    await bucket.look()
-    return ok(`artifacts are kept in ${bucket.name}, which answers`)
+    await bucket.check()
+    return ok(`artifacts are kept in ${bucket.name}, which responds`)
   } catch (error) {
-    if (!(error instanceof BucketTrouble)) throw error
+    if (!(error instanceof BucketError)) throw error
     const advice = advices[error.reason] ?? 'check the endpoint, the network and the credentials'
     return failure(`artifacts cannot be kept: ${error.message}`, `${advice}; until then analysis runs wait`)
   }

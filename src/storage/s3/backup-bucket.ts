@@ -22,8 +22,8 @@ const manifestBytesMax = 64 * 2 ** 20
 
 /**
  * Backups in a bucket: `NAME/manifest.json`, and beside it the files that it names. The manifest is written last and
- * removed first, so a name without a manifest is no backup. Backups are made and opened in a scratch folder of this
- * machine.
+ * removed first, so a name without a manifest is an incomplete backup. Backups are made and opened in a scratch folder
+ * of this machine.
  */
 export function bucketOfBackups(address: S3Address, bucket: Bucket = new Bucket(address)): BackupPlace {
   const manifestKey = (name: string): string => `${name}/${manifestFile}`
@@ -44,8 +44,8 @@ export function bucketOfBackups(address: S3Address, bucket: Bucket = new Bucket(
 
     receive: (make, report) =>
       inScratch(async (scratch) => {
-        // Checks the bucket before the work of making a backup.
-        await bucket.look()
+        // Checks the bucket first, because making a backup takes long.
+        await bucket.check()
         const made = await make(scratch)
         const { folder, manifest } = made
         const name = folder.slice(scratch.length + 1)

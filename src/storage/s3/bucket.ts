@@ -5,10 +5,10 @@ import type { S3Client, S3ServiceException } from '@aws-sdk/client-s3'
 import { withDeadline } from '../../outbound/with-deadline.ts'
 import { UnavailableError } from '../../platform/errors.ts'
 import type { S3Address } from '../../settings/s3-address.ts'
-import { patient } from './patient-stream.ts'
+import { withStallTimeout } from './stall-timeout.ts'
 
 /** The bucket refused a call, or could not be reached. `message` contains no secret and no signed address. */
-export class BucketTrouble extends UnavailableError {
+export class BucketError extends UnavailableError {
   /** The HTTP status; 0 if there was no answer. */
   readonly status: number
   /** The server's error name, such as `NoSuchBucket` or `AccessDenied`. */
@@ -25,7 +25,7 @@ export interface FileToKeep {
   /** The path on this machine. */
   readonly path: string
   readonly bytes: number
-  /** In hex. A file whose digest has changed meanwhile is not kept. */
+  /** SHA-256 in hex. A file with another digest is not stored. */
   readonly sha256: string
   readonly mediaType: string
 }
@@ -52,24 +52,25 @@ interface Upload {
 const callMs = 15_000
 /** The time limit of one call that carries a part of a file. */
 const partMs = 120_000
-/** The time limit for the next bytes of a file, while somebody waits for them. */
+/** The time limit for the next bytes of a file, while a reader waits for them. */
 const stallMs = 30_000
 const attempts = 3
 /**
- * Sent at once, and held in memory meanwhile. Larger for a file that would otherwise have more than `partsMax` parts.
+ * The size of one part of an upload, which is held in memory. Larger for a file that would otherwise have more than
+ * `partsMax` parts.
  */
 const partBytes = 8 * 2 ** 20
 const partsMax = 9000
 
 export interface BucketOptions {
   readonly partBytes?: number
-  /** If absent, the library looks in the usual order: environment, profile, role of the machine. */
+  /** By default, the library takes them from the environment, a profile or the role of the machine, in this order. */
   readonly credentials?: { readonly accessKeyId: string; readonly secretAccessKey: string }
 }
 
 /**
  * A prefix in a bucket of an S3 server; keys are relative to it. Every call has a time limit, and every failure of the
- * server is a `BucketTrouble`. The library takes 40 MB of memory, so it is loaded for the first call.
+ * server is a `BucketError`. The library takes much memory, so it is loaded only for the first call.
  */
 export class Bucket {
   readonly #address: S3Address
@@ -88,7 +89,7 @@ export class Bucket {
   }
 
   /** Checks that the bucket can be read and listed. Throws if not. */
-  async look(): Promise<void> {
+  async check(): Promise<void> {
     const { ListObjectsV2Command } = await library()
     await this.#call(callMs, (client, abortSignal) =>
       client.send(new ListObjectsV2Command({ ...this.#bucket, Prefix: this.#key(''), MaxKeys: 1 }), { abortSignal }),
@@ -180,7 +181,7 @@ export class Bucket {
     return {
       bytes: total === undefined ? (found.ContentLength ?? 0) : Number(total),
       sha256: found.Metadata?.sha256 ?? null,
-      content: patient(found.Body as Readable, stallMs, (cause) => this.#brokenOff(cause)),
+      content: withStallTimeout(found.Body as Readable, stallMs, (cause) => this.#interrupted(cause)),
     }
   }
 
@@ -190,11 +191,11 @@ export class Bucket {
   }
 
   /** Every object whose key starts with this prefix. */
-  async *list(beginning: string): AsyncGenerator<ListedObject> {
+  async *list(prefix: string): AsyncGenerator<ListedObject> {
     const { ListObjectsV2Command } = await library()
     let ContinuationToken: string | undefined
     do {
-      const request = { ...this.#bucket, Prefix: this.#key(beginning), ...given({ ContinuationToken }) }
+      const request = { ...this.#bucket, Prefix: this.#key(prefix), ...withoutUndefined({ ContinuationToken }) }
       const page = await this.#call(callMs, (client, abortSignal) =>
         client.send(new ListObjectsV2Command(request), { abortSignal }),
       )
@@ -211,7 +212,12 @@ export class Bucket {
     const names: string[] = []
     let ContinuationToken: string | undefined
     do {
-      const request = { ...this.#bucket, Prefix: this.#key(''), Delimiter: '/', ...given({ ContinuationToken }) }
+      const request = {
+        ...this.#bucket,
+        Prefix: this.#key(''),
+        Delimiter: '/',
+        ...withoutUndefined({ ContinuationToken }),
+      }
       const page = await this.#call(callMs, (client, abortSignal) =>
         client.send(new ListObjectsV2Command(request), { abortSignal }),
       )
@@ -221,14 +227,18 @@ export class Bucket {
     return names
   }
 
-  /** Uploads in parts that have started and are not complete. They are still running, or their process has ended. */
-  async unfinished(beginning: string): Promise<readonly Upload[]> {
+  /** Multipart uploads that have started and are not complete. They are still running, or their process has ended. */
+  async unfinished(prefix: string): Promise<readonly Upload[]> {
     const { ListMultipartUploadsCommand } = await library()
     const uploads: Upload[] = []
     let KeyMarker: string | undefined
     let UploadIdMarker: string | undefined
     do {
-      const request = { ...this.#bucket, Prefix: this.#key(beginning), ...given({ KeyMarker, UploadIdMarker }) }
+      const request = {
+        ...this.#bucket,
+        Prefix: this.#key(prefix),
+        ...withoutUndefined({ KeyMarker, UploadIdMarker }),
+      }
       const page = await this.#call(callMs, (client, abortSignal) =>
         client.send(new ListMultipartUploadsCommand(request), { abortSignal }),
       )
@@ -249,7 +259,7 @@ export class Bucket {
     let last = 0
     let PartNumberMarker: string | undefined
     do {
-      const request = { Bucket: this.#address.bucket, Key, UploadId, ...given({ PartNumberMarker }) }
+      const request = { Bucket: this.#address.bucket, Key, UploadId, ...withoutUndefined({ PartNumberMarker }) }
       const page = await this.#ifThere((client, abortSignal) =>
         client.send(new ListPartsCommand(request), { abortSignal }),
       )
@@ -259,9 +269,9 @@ export class Bucket {
     return last
   }
 
-  /** Frees the space of upload parts that will never become a file. */
-  async abortUploads(beginning: string, untouchedSince: number = Number.POSITIVE_INFINITY): Promise<void> {
-    for (const { key, uploadId, touchedAt } of await this.unfinished(beginning)) {
+  /** Aborts incomplete uploads, which frees the space of their parts. */
+  async abortUploads(prefix: string, untouchedSince: number = Number.POSITIVE_INFINITY): Promise<void> {
+    for (const { key, uploadId, touchedAt } of await this.unfinished(prefix)) {
       if (touchedAt < untouchedSince) await this.#abort(this.#key(key), uploadId)
     }
   }
@@ -321,9 +331,9 @@ export class Bucket {
     try {
       return await this.#call(callMs, send)
     } catch (error) {
-      if (!(error instanceof BucketTrouble) || error.status !== 404 || error.reason === 'NoSuchBucket') throw error
-      // The answer to HEAD has no body, so it does not say whether the object or the bucket is missing.
-      if (error.reason === 'NotFound') await this.look()
+      if (!(error instanceof BucketError) || error.status !== 404 || error.reason === 'NoSuchBucket') throw error
+      // The response to HEAD has no body, so it does not say whether the object or the bucket is missing.
+      if (error.reason === 'NotFound') await this.check()
       return null
     }
   }
@@ -340,8 +350,8 @@ export class Bucket {
       })
     } catch (error) {
       throw isLate
-        ? new BucketTrouble(`${this.name} did not answer within ${limitMs / 1000} s`, 0, 'late')
-        : this.#trouble(error)
+        ? new BucketError(`${this.name} did not answer within ${limitMs / 1000} s`, 0, 'late')
+        : this.#toError(error)
     }
   }
 
@@ -352,21 +362,22 @@ export class Bucket {
     return this.#client
   }
 
-  #trouble(error: unknown): Error {
+  #toError(error: unknown): Error {
     if (!(error instanceof Error)) return new Error(String(error))
     const { name, $metadata, code } = error as S3ServiceException & NodeJS.ErrnoException
     const status = $metadata?.httpStatusCode ?? 0
-    if (status > 0) return new BucketTrouble(`${this.name} answered ${status} ${name}`, status, name)
-    // No answer, because of the network, the credentials or an unknown region. These messages contain no secrets.
+    if (status > 0) return new BucketError(`${this.name} answered ${status} ${name}`, status, name)
+    // There was no answer, because of the network, the credentials or an unknown region. These messages contain no
+    // secrets.
     const isOurs = ['TypeError', 'RangeError', 'ReferenceError', 'AssertionError'].includes(name)
     return isOurs
       ? error
-      : new BucketTrouble(`${this.name} cannot be used: ${code ?? name}: ${error.message}`, 0, code ?? name)
+      : new BucketError(`${this.name} cannot be used: ${code ?? name}: ${error.message}`, 0, code ?? name)
   }
 
-  #brokenOff(cause: unknown): Error {
+  #interrupted(cause: unknown): Error {
     const why = cause instanceof Error ? cause.message : String(cause)
-    return new BucketTrouble(`${this.name} ended the connection in the middle of a file: ${why}`, 0, 'broken off')
+    return new BucketError(`${this.name} ended the connection in the middle of a file: ${why}`, 0, 'broken off')
   }
 }
 
@@ -385,13 +396,12 @@ const clientOptions = ({ endpoint, region, pathStyle }: S3Address) => ({
   ...(region === null ? (endpoint === null ? {} : { region: 'us-east-1' }) : { region }),
   forcePathStyle: pathStyle,
   maxAttempts: attempts,
-  // Readers that need to check a file compare its known digest.
+  // Readers that check a file compare it with its known digest.
   responseChecksumValidation: 'WHEN_REQUIRED' as const,
   requestHandler: { connectionTimeout: 3000 },
 })
 
-/** Leaves out undefined values. */
-function given<T extends Record<string, string | undefined>>(fields: T): { [K in keyof T]?: string } {
+function withoutUndefined<T extends Record<string, string | undefined>>(fields: T): { [K in keyof T]?: string } {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
     [K in keyof T]?: string
   }

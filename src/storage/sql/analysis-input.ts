@@ -14,7 +14,7 @@ type AnalysisInput = Pick<
   'application' | 'profile' | 'activeProfileIds' | 'inputRows' | 'chunkVectors' | 'inputTexts' | 'inputDocuments'
 >
 
-/** The number of bodies held at once while chunk texts are cut from them. One body can have megabytes. */
+/** The number of bodies held in memory at once while chunk texts are cut from them. One body can have megabytes. */
 const bodiesAtOnce = 16
 
 /** The part of the store that analysis runs read. */
@@ -64,19 +64,19 @@ export function sqlAnalysisInput(db: Kysely<Tables>): AnalysisInput {
         return { rows: [], withoutVector: 0, isWaiting: false, nextAfter: null }
       }
       const { from, below } = boundsOf(query)
-      const stretch = db
+      const range = db
         .selectFrom('document')
         .select('document_id')
         .where('dataset_id', '=', query.datasetId)
         .where('document_id', query.afterDocument === null ? '>=' : '>', from)
         .where('document_id', '<', below)
-      const last = await stretch
+      const last = await range
         .orderBy('document_id')
         .limit(1)
         .offset(query.documents - 1)
         .executeTakeFirst()
       const end = last?.document_id ?? null
-      let matching = stretch
+      let matching = range
       if (end !== null) matching = matching.where('document_id', '<=', end)
       const { content_types, published_from, published_to } = query.inputScope
       if (content_types !== undefined) matching = matching.where('content_type', 'in', content_types)
@@ -91,30 +91,30 @@ export function sqlAnalysisInput(db: Kysely<Tables>): AnalysisInput {
         .groupBy('document_version.document_id')
       let readable = db
         .selectFrom('document_version')
-        // A cross join, because SQLite then keeps this order. Otherwise it would scan the whole dataset for every
-        // stretch.
+        // A cross join, because SQLite then keeps this join order. Otherwise it would scan the whole dataset for every
+        // range.
         .crossJoin('document')
         .select(['document_version.version_id', 'document_version.document_id'])
         .whereRef('document.document_id', '=', 'document_version.document_id')
         .where('document_version.version_id', 'in', latest)
       for (const scope of query.scopes) readable = readable.where(isVersionOpen(scope, 'document_version', 'document'))
-      // One version for each document, so there are never more than requested.
+      // One version for each document, so there are at most as many as the requested number of documents.
       const versions = await readable.execute()
       const versionIds = versions.map((row) => row.version_id)
-      const none = { rows: [], withoutVector: 0, isWaiting: false, nextAfter: end }
-      if (versionIds.length === 0) return none
+      const empty = { rows: [], withoutVector: 0, isWaiting: false, nextAfter: end }
+      if (versionIds.length === 0) return empty
       if (query.profileId === null) {
         const rows = versions.map((row) => ({
           chunkId: null,
           documentId: row.document_id,
           versionId: row.version_id,
         }))
-        return { ...none, rows: rows.slice(0, query.rowsMax) }
+        return { ...empty, rows: rows.slice(0, query.rowsMax) }
       }
       const rows = await rowsWithVector(db, query.profileId, query, versionIds)
-      const lacking = await chunksWithoutVector(db, query.profileId, versionIds)
-      const isWaiting = lacking.waiting > 0 || (await anyUncut(db, query.profileId, versionIds))
-      return { rows, withoutVector: lacking.chunks, isWaiting, nextAfter: end }
+      const missing = await chunksWithoutVector(db, query.profileId, versionIds)
+      const isWaiting = missing.waiting > 0 || (await hasUnchunked(db, query.profileId, versionIds))
+      return { rows, withoutVector: missing.chunks, isWaiting, nextAfter: end }
     },
 
     async chunkVectors(profileId, chunkIds) {
@@ -135,12 +135,12 @@ export function sqlAnalysisInput(db: Kysely<Tables>): AnalysisInput {
         .select(['chunk_id', 'version_id', 'starts_at', 'ends_at'])
         .where('chunk_id', 'in', chunkIds)
         .execute()
-      const ofVersion = Map.groupBy(chunks, (chunk) => chunk.version_id)
-      const versionIds = [...ofVersion.keys()]
+      const chunksByVersion = Map.groupBy(chunks, (chunk) => chunk.version_id)
+      const versionIds = [...chunksByVersion.keys()]
       const texts: ChunkText[] = []
       for (let start = 0; start < versionIds.length; start += bodiesAtOnce) {
         for (const { versionId, body } of await readBodies(db, versionIds.slice(start, start + bodiesAtOnce))) {
-          for (const { chunk_id, starts_at, ends_at } of ofVersion.get(versionId)!) {
+          for (const { chunk_id, starts_at, ends_at } of chunksByVersion.get(versionId)!) {
             texts.push({ chunkId: chunk_id, text: (body ?? '').slice(starts_at, ends_at) })
           }
         }
@@ -249,11 +249,11 @@ async function chunksWithoutVector(
 }
 
 /** Whether any of the versions is so new that it has no chunks yet, and its chunks will get vectors of the profile. */
-async function anyUncut(db: Kysely<Tables>, profileId: string, versionIds: readonly string[]): Promise<boolean> {
-  const cut = await chunksOf(db, versionIds)
+async function hasUnchunked(db: Kysely<Tables>, profileId: string, versionIds: readonly string[]): Promise<boolean> {
+  const chunked = await chunksOf(db, versionIds)
     .select((eb) => eb.fn.count<number>('chunk.version_id').distinct().as('versions'))
     .executeTakeFirstOrThrow()
-  return Number(cut.versions) < versionIds.length && (await defaultProfile(db)) === profileId
+  return Number(chunked.versions) < versionIds.length && (await defaultProfile(db)) === profileId
 }
 
 const chunksOf = (db: Kysely<Tables>, versionIds: readonly string[]) =>

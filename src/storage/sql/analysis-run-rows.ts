@@ -4,7 +4,7 @@ import { type RunStatus, unfinishedStatuses } from '../../analysis/run-states.ts
 import type { AnalysisRunRow, Tables } from './tables.ts'
 
 /** Whether the application may have one more unfinished run. */
-export async function hasPlace(
+export async function mayAddRun(
   db: Kysely<Tables>,
   { applicationId, createdAt }: NewRun,
   concurrentMax: number | null,

@@ -3,7 +3,7 @@ import type { TakenRun } from '../../analysis/analysis-store.ts'
 import { heldStatuses, type RunStatus, statusesBefore, unfinishedStatuses } from '../../analysis/run-states.ts'
 import type { SubscriptionStore } from '../../analysis/subscription-store.ts'
 import { sqlAnalysisInput } from './analysis-input.ts'
-import { hasPlace, insertRun, runOf } from './analysis-run-rows.ts'
+import { insertRun, mayAddRun, runOf } from './analysis-run-rows.ts'
 import { moveCheckpoint, sqlSubscriptions } from './analysis-subscriptions.ts'
 import { countByStatus } from './count-by-status.ts'
 import { keepClaim } from './kept-claims.ts'
@@ -17,7 +17,7 @@ export function sqlAnalysisStore(db: Kysely<Tables>): SubscriptionStore {
       .where('run_id', '=', runId)
       .where('application_id', '=', applicationId)
       .executeTakeFirst()
-  /** A run that this worker holds, in one of the states. */
+  /** An update of a run, if this worker holds it and it is in one of the states. */
   const held = (runId: string, workerId: string, statuses: readonly RunStatus[]) =>
     db
       .updateTable('analysis_run')
@@ -30,7 +30,7 @@ export function sqlAnalysisStore(db: Kysely<Tables>): SubscriptionStore {
     ...sqlSubscriptions(db),
 
     async addRun(run, concurrentMax, claim) {
-      if (!(await hasPlace(db, run, concurrentMax))) return false
+      if (!(await mayAddRun(db, run, concurrentMax))) return false
       await keepClaim(db, claim, run.createdAt)
       await insertRun(db, run, null)
       return true
@@ -50,7 +50,7 @@ export function sqlAnalysisStore(db: Kysely<Tables>): SubscriptionStore {
         .orderBy('run_id', 'desc')
         .limit(limit)
       if (before !== null) query = query.where('run_id', '<', before)
-      // A run past its time counts as expired, even if retention has not removed it yet.
+      // A run past its time counts as expired, even if its status has not been updated yet.
       if (status === 'expired') query = query.where('expires_at', '<=', now)
       else if (status !== null) query = query.where('status', '=', status).where('expires_at', '>', now)
       return (await query.execute()).map(runOf)
@@ -95,7 +95,7 @@ export function sqlAnalysisStore(db: Kysely<Tables>): SubscriptionStore {
     },
 
     async takeRun({ workerId, now, until }) {
-      const left = await db
+      const lapsed = await db
         .selectFrom('analysis_run')
         .select('run_id')
         .where('status', 'in', heldStatuses)
@@ -104,7 +104,7 @@ export function sqlAnalysisStore(db: Kysely<Tables>): SubscriptionStore {
         .orderBy('run_id')
         .limit(1)
         .executeTakeFirst()
-      const first = left?.run_id ?? (await nextQueued(db, now))
+      const first = lapsed?.run_id ?? (await nextQueued(db, now))
       if (first === undefined) return null
       const row = await db
         .updateTable('analysis_run')
@@ -226,7 +226,7 @@ export function sqlAnalysisStore(db: Kysely<Tables>): SubscriptionStore {
 
 const changed = (result: { numUpdatedRows: bigint } | undefined): boolean => (result?.numUpdatedRows ?? 0n) > 0n
 
-/** The oldest run of the next application in turn: the one whose last run started longest ago. */
+/** Round-robin over applications: the oldest queued run of the application whose last run started longest ago. */
 async function nextQueued(db: Kysely<Tables>, now: number): Promise<string | undefined> {
   const oldest = db
     .selectFrom('analysis_run')
@@ -250,9 +250,9 @@ async function nextQueued(db: Kysely<Tables>, now: number): Promise<string | und
             .limit(1),
           eb.val(0),
         )
-        .as('last_turn'),
+        .as('last_started'),
     ])
-    .orderBy('last_turn')
+    .orderBy('last_started')
     .orderBy('oldest.run_id')
     .limit(1)
     .executeTakeFirst()

@@ -5,14 +5,14 @@ import type { AnalysisStore, RunEnd, RunWarning } from '../../analysis/analysis-
 import { unfinishedStatuses } from '../../analysis/run-states.ts'
 import type { Subscription, SubscriptionStore, WaitingSubscription } from '../../analysis/subscription-store.ts'
 import { idTimeMs } from '../../platform/ids.ts'
-import { hasPlace, insertRun, runOf } from './analysis-run-rows.ts'
+import { insertRun, mayAddRun, runOf } from './analysis-run-rows.ts'
 import { beforeNext, sqlChangeLog } from './change-log.ts'
 import { keepClaim } from './kept-claims.ts'
 import { changesOf } from './subscription-changes.ts'
 import type { AnalysisRunRow, AnalysisSubscriptionRow, Tables } from './tables.ts'
 
 /**
- * The number of newest events among which the latest ingest time is searched. They cover the last batches of every
+ * The latest ingest time is searched among this many of the newest events, which cover the last batches of every
  * writing process.
  */
 const newestEvents = 2000
@@ -89,8 +89,8 @@ export function sqlSubscriptions(db: Kysely<Tables>): Omit<SubscriptionStore, ke
     async startRun({ subscriptionId, afterTurn, run, concurrentMax }) {
       const row = await subscriptionRow(run.applicationId, subscriptionId)
       if (row === undefined || row.paused === 1 || row.turn !== afterTurn) return null
-      if (await isUnderWay(db, row, run.createdAt)) return null
-      if (!(await hasPlace(db, run, concurrentMax))) return null
+      if (await hasUnfinishedRun(db, row, run.createdAt)) return null
+      if (!(await mayAddRun(db, run, concurrentMax))) return null
       const { newest } = await feed.state()
       const turn = afterTurn + 1
       const started = await db
@@ -211,21 +211,25 @@ export async function moveCheckpoint(
       checkpoint_sequence: feed_sequence,
       checkpoint_run_id: run_id,
       checkpoint_at: at,
-      // A run that lacked vectors is repeated like a failed one, with growing pauses.
-      ...(lacksVectors(warnings) ? {} : { tries: 0 }),
+      // A run with missing vectors is repeated like a failed one, with increasing pauses.
+      ...(isMissingVectors(warnings) ? {} : { tries: 0 }),
     })
     .where('subscription_id', '=', subscription_id)
-    // If another process has expired this run by its own clock, the next run is already followed. The checkpoint never
-    // goes back.
+    // Another process may have expired this run by its own clock and started the next one. The checkpoint never goes
+    // back.
     .where('turn', '=', turn)
     .execute()
 }
 
 /** Only this warning means that a later run has more input. */
-const lacksVectors = (warnings: string | null): boolean =>
+const isMissingVectors = (warnings: string | null): boolean =>
   warnings !== null && (JSON.parse(warnings) as RunWarning[]).includes('vectors_pending')
 
-async function isUnderWay(db: Kysely<Tables>, { last_run_id }: AnalysisSubscriptionRow, now: number): Promise<boolean> {
+async function hasUnfinishedRun(
+  db: Kysely<Tables>,
+  { last_run_id }: AnalysisSubscriptionRow,
+  now: number,
+): Promise<boolean> {
   if (last_run_id === null) return false
   const last = await db
     .selectFrom('analysis_run')
@@ -239,7 +243,7 @@ async function isUnderWay(db: Kysely<Tables>, { last_run_id }: AnalysisSubscript
 const isUnfinished = (status: string | null, expiresAt: number | null, now: number): boolean =>
   (unfinishedStatuses as readonly (string | null)[]).includes(status) && expiresAt! > now
 
-/** A policy that cannot be read counts as scheduled, so that the scheduler reports the error. */
+/** An unreadable policy counts as scheduled, so that the scheduler reports the error. */
 function mayBeScheduled(policy: string, applicationId: string): boolean {
   try {
     return isScheduled(storedPolicy(policy, applicationId))
@@ -255,7 +259,7 @@ function lastOf(
   return {
     startedAt: idTimeMs(row.last_run_id),
     endedAt: row.completed_at ?? row.expires_at ?? 0,
-    isComplete: row.checkpoint_run_id === row.last_run_id && !lacksVectors(row.warnings),
+    isComplete: row.checkpoint_run_id === row.last_run_id && !isMissingVectors(row.warnings),
   }
 }
 

@@ -5,7 +5,7 @@ import { isSameTokenName } from '../../operator/token-name.ts'
 import { TidemarkError } from '../../platform/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import { quoted } from '../../platform/quoted.ts'
-import { deleteApplication, deleteCollector, deleteDataset, refuseLeaving } from './delete-owner.ts'
+import { deleteApplication, deleteCollector, deleteDataset, refuseIfBeingDeleted } from './delete-owner.ts'
 import { ownerColumns, ownerTable } from './key-owners.ts'
 import type { Tables } from './tables.ts'
 import { anyLanguage, awaitAllVectors } from './vector-queue.ts'
@@ -14,7 +14,7 @@ import { anyLanguage, awaitAllVectors } from './vector-queue.ts'
 export async function applyChange(db: Kysely<Tables>, change: Change, nowMs: number): Promise<ChangeOutcome> {
   switch (change.kind) {
     case 'dataset.put':
-      await refuseLeaving(db, change.datasetId)
+      await refuseIfBeingDeleted(db, change.datasetId)
       return put(
         db,
         'dataset',
@@ -167,19 +167,19 @@ async function putProfile(
   change: Extract<Change, { kind: 'profile.put' }>,
   nowMs: number,
 ): Promise<ChangeOutcome> {
-  const there = await db
+  const existing = await db
     .selectFrom('embedding_profile')
     .select(['is_default', 'dimensions', 'vectors_for'])
     .where('profile_id', '=', change.profileId)
     .executeTakeFirst()
-  if (there?.dimensions != null && change.dimensions !== null && there.dimensions !== change.dimensions) {
+  if (existing?.dimensions != null && change.dimensions !== null && existing.dimensions !== change.dimensions) {
     throw new TidemarkError(
       'conflict',
-      `profile ${change.profileId} has ${there.dimensions} dimensions, which cannot change: create a profile with another ID for ${change.dimensions} dimensions`,
+      `profile ${change.profileId} has ${existing.dimensions} dimensions, which cannot change: create a profile with another ID for ${change.dimensions} dimensions`,
     )
   }
-  const isDefault = change.isDefault ?? there?.is_default === 1
-  if (isDefault && there?.is_default !== 1) {
+  const isDefault = change.isDefault ?? existing?.is_default === 1
+  if (isDefault && existing?.is_default !== 1) {
     await db.updateTable('embedding_profile').set({ is_default: 0, vectors_for: null }).execute()
     await awaitAllVectors(db, { profileId: change.profileId, languages: null })
   }
@@ -190,10 +190,10 @@ async function putProfile(
     {
       provider: change.provider,
       model: change.model,
-      dimensions: change.dimensions ?? there?.dimensions ?? null,
+      dimensions: change.dimensions ?? existing?.dimensions ?? null,
       status: change.status,
       is_default: isDefault ? 1 : 0,
-      vectors_for: isDefault ? anyLanguage : (there?.vectors_for ?? null),
+      vectors_for: isDefault ? anyLanguage : (existing?.vectors_for ?? null),
     },
     nowMs,
   )
@@ -281,16 +281,16 @@ async function insertKey(db: Kysely<Tables>, key: NewKey, nowMs: number): Promis
     .execute()
 }
 
-/** The audit log names administrators, so two working tokens must not have the same name. */
+/** The audit log names administrators, so two valid tokens must not have the same name. */
 async function refuseTakenName(db: Kysely<Tables>, { name }: NewKey, nowMs: number): Promise<void> {
-  const working = await db
+  const valid = await db
     .selectFrom('api_key')
     .select(['key_id', 'name'])
     .where('owner_kind', '=', 'admin')
     .where('revoked_at', 'is', null)
     .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', nowMs)]))
     .execute()
-  const taken = working.find((one) => [one.name ?? '', one.key_id].some((other) => isSameTokenName(other, name ?? '')))
+  const taken = valid.find((one) => [one.name ?? '', one.key_id].some((other) => isSameTokenName(other, name ?? '')))
   if (taken === undefined) return
   throw new TidemarkError(
     'conflict',

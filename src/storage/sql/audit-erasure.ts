@@ -3,7 +3,7 @@ import type { AuditMark } from '../../operator/operator-store.ts'
 import { idTimeMs, newId } from '../../platform/ids.ts'
 import type { Tables } from './tables.ts'
 
-/** Records who erased how many documents and when. The log must not keep what was erased. */
+/** Records who erased how many documents and when. The log must not contain what was erased. */
 export async function auditErasure(
   db: Kysely<Tables>,
   action: string,
@@ -18,7 +18,8 @@ export async function auditErasure(
 }
 
 /**
- * The first line of the log identifies the instance, so no later line may sort before it, even if the clock is behind.
+ * The first entry of the audit log identifies the instance, so no later entry may sort before it, even if the clock is
+ * behind.
  */
 export async function newAuditId(db: Kysely<Tables>, at: number): Promise<string> {
   const first = await db.selectFrom('audit').select('audit_id').orderBy('audit_id').limit(1).executeTakeFirst()

@@ -16,7 +16,7 @@ const number = fc.oneof(
   fc.constantFrom(...[1, 2, 5].flatMap((step) => Array.from({ length: 11 }, (_, power) => step * 10 ** power))),
 )
 
-test('the database puts every number into the bucket that the code looks for it in', () => {
+test('the database and the code put every number into the same bucket', () => {
   fc.assert(
     fc.property(number, (value) => {
       const { score, day } = bucketsOf.get(value) as { score: number; day: number }
@@ -29,7 +29,7 @@ test('the database puts every number into the bucket that the code looks for it 
   assert.deepEqual({ ...bucketsOf.get(null) }, { score: null, day: null })
 })
 
-test('buckets never descend, so a range is the buckets from its first to its last', () => {
+test('buckets are monotonic, so a range is all buckets from its first to its last', () => {
   fc.assert(
     fc.property(number, number, (a, b) => {
       const [low, high] = a < b ? [a, b] : [b, a]

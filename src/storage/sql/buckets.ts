@@ -1,14 +1,14 @@
 import { dayMs } from '../../platform/time.ts'
 
 /**
- * Ranges as runs of equal values. A score or a publication time has too many values to list a range of them in the
- * order of the catalog, but few buckets. Each bucket is one run of an index, in the order of document ids. A range is
- * the few buckets that it touches, and the exact bounds are checked on the documents found.
+ * Buckets of scores and of publication times. A range of values has too many values to walk each of them in the order
+ * of the catalog, but it touches few buckets. Each bucket is one run of an index, in the order of document ids. The
+ * exact bounds are checked on the documents found.
  *
  * The expressions are part of two indexes (see `migrations/`). A database uses these indexes only for exactly the same
  * expression, so a change here needs a migration that rebuilds the indexes.
  */
-/** Both databases truncate towards zero, like this function. Days only need to be monotonic. */
+/** Truncates towards zero, as both databases do. Days only need to be monotonic. */
 export const dayOf = (timeMs: number): number => Math.trunc(timeMs / dayMs)
 export const dayExpression = (column: string): string => `(${column} / ${dayMs})`
 

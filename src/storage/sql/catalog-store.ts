@@ -12,13 +12,13 @@ import { readBodies } from './read-bodies.ts'
 import type { DocumentRow, SnapshotRow, Tables } from './tables.ts'
 
 /**
- * The columns that a record shows. Facts and the extra payload are left out, because they can be far larger than all of
- * these.
+ * The fields that a record shows. Facts and the extra payload are left out, because they can be far larger than all
+ * others together.
  */
 const recordRows = fieldColumns.filter(({ answer }) => answer !== undefined)
-const keptOfRecord = ['version_count', 'updated_at', 'snapshot_id'] as const
-type RecordColumn = Extract<keyof DocumentRow, FieldsWith<'answer'> | 'document_id'> | (typeof keptOfRecord)[number]
-export const recordColumns = [...recordRows.map(({ column }) => column), ...keptOfRecord] as readonly RecordColumn[]
+const otherColumns = ['version_count', 'updated_at', 'snapshot_id'] as const
+type RecordColumn = Extract<keyof DocumentRow, FieldsWith<'answer'> | 'document_id'> | (typeof otherColumns)[number]
+export const recordColumns = [...recordRows.map(({ column }) => column), ...otherColumns] as readonly RecordColumn[]
 export type RecordRow = Pick<DocumentRow, RecordColumn>
 
 export function sqlCatalogStore(db: Kysely<Tables>): CatalogStore {
@@ -142,7 +142,7 @@ function paged<Query extends { where: unknown; orderBy: unknown; limit: unknown 
   return from.orderBy(id, 'desc').limit(page.limit) as unknown as Query
 }
 
-/** Adds the requested parts, with one query for each part, whatever the number of documents. */
+/** Adds the requested parts, with one query for all documents. */
 async function withParts(
   db: Kysely<Tables>,
   rows: readonly RecordRow[],

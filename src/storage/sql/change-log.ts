@@ -3,13 +3,13 @@ import {
   type ChangeLog,
   type ChangeQuery,
   type Expiry,
-  type FeedPlace,
+  type FeedPosition,
   type FeedState,
   type PassedEvent,
   passedEvent,
 } from '../../changes/change-log.ts'
-import { type KnownPlace, type StoredEvent, tellEvents } from '../../changes/told-event.ts'
-import { mayBeTold, storedTypes } from './event-readers.ts'
+import { type CurrentValues, type StoredEvent, selectVisibleEvents } from '../../changes/visible-events.ts'
+import { mayBeReadable, storedTypes } from './event-readers.ts'
 import type { Tables } from './tables.ts'
 
 export function sqlChangeLog(db: Kysely<Tables>): ChangeLog {
@@ -34,26 +34,26 @@ export function sqlChangeLog(db: Kysely<Tables>): ChangeLog {
   return {
     state,
 
-    knows: async (place) => isKnown(db, place, await state()),
+    knows: async (position) => isInLog(db, position, await state()),
 
     async read(query) {
       const found = await state()
       const { newest, removedThrough } = found
       const after = query.after ?? Math.max(removedThrough, query.earliest ?? 0)
-      const isOther = !(await isKnown(db, { position: after, passed: query.passed ?? null }, found))
+      const wasRolledBack = !(await isInLog(db, { position: after, passed: query.passed ?? null }, found))
       const lastScanned = Math.min(newest, after + query.scanMax)
       const rows = lastScanned <= after ? [] : await matching(db, query, after, lastScanned).execute()
-      // A full page ends at its last event. Otherwise everything up to the end of the scan has been looked at.
+      // A full page ends at its last event. Otherwise the whole range has been scanned.
       const full = rows.length === query.limit
       const scanned = rows.length > 0 ? lastScanned : await beforeNext(db, Math.max(after, lastScanned), newest)
       const position = full ? rows.at(-1)!.sequence : scanned
       return {
-        events: tellEvents(rows, query.scope, query.eventTypes, await currentValuesOf(db, rows)),
+        events: selectVisibleEvents(rows, query.scope, query.eventTypes, await currentValuesOf(db, rows)),
         position,
         atEnd: position >= newest,
         removedThrough,
         passed: full ? passedEvent(rows.at(-1)!) : await lastUpTo(db, position, found),
-        isOther,
+        wasRolledBack,
       }
     },
 
@@ -78,7 +78,7 @@ export function sqlChangeLog(db: Kysely<Tables>): ChangeLog {
   }
 }
 
-/** The last sequence that removal would delete now: everything before the first event that stays. */
+/** The last sequence that retention would remove now: that of the last event before the first one that stays. */
 async function expiredThrough(
   db: Kysely<Tables>,
   { before, knownThrough }: Expiry,
@@ -99,10 +99,10 @@ async function expiredThrough(
   return (await last.executeTakeFirst())?.sequence ?? from
 }
 
-/** An event that retention has removed counts as known, because it can no longer be compared. */
-async function isKnown(
+/** An event that retention has removed counts as part of the log, because it can no longer be compared. */
+async function isInLog(
   db: Kysely<Tables>,
-  { position, passed }: FeedPlace,
+  { position, passed }: FeedPosition,
   { newest, removedThrough, last }: FeedState,
 ): Promise<boolean> {
   if (position > newest) return false
@@ -128,7 +128,7 @@ async function lastUpTo(db: Kysely<Tables>, position: number, { last }: FeedStat
   return row === undefined ? null : passedEvent(row)
 }
 
-/** A restore leaves a wide gap in the sequence. One query skips it. */
+/** Skips a gap in the sequence with one query. A restore leaves a wide one. */
 export async function beforeNext(db: Kysely<Tables>, position: number, newest: number): Promise<number> {
   if (position >= newest) return position
   const next = await db
@@ -147,7 +147,7 @@ function matching(db: Kysely<Tables>, query: ChangeQuery, after: number, lastSca
     .selectAll()
     .where('sequence', '>', after)
     .where('sequence', '<=', lastScanned)
-    .where(mayBeTold(query.scope, query.eventTypes))
+    .where(mayBeReadable(query.scope, query.eventTypes))
     .where('event_type', 'in', storedTypes(query.scope, query.eventTypes))
     .orderBy('sequence')
     .limit(query.limit)
@@ -160,7 +160,7 @@ function matching(db: Kysely<Tables>, query: ChangeQuery, after: number, lastSca
 async function currentValuesOf(
   db: Kysely<Tables>,
   events: readonly StoredEvent[],
-): Promise<ReadonlyMap<string, KnownPlace>> {
+): Promise<ReadonlyMap<string, CurrentValues>> {
   const ids = new Set(events.filter((event) => event.opened_by === null).map((event) => event.document_id))
   if (ids.size === 0) return new Map()
   const documents = await db

@@ -5,7 +5,7 @@ import { auditErasure as audit } from './audit-erasure.ts'
 import type { Tables } from './tables.ts'
 
 export function sqlClockStore(db: Kysely<Tables>): ClockStore {
-  const believedUntil = async (): Promise<number | null> =>
+  const trustedUntil = async (): Promise<number | null> =>
     (await db.selectFrom('clock').select('believed_until').executeTakeFirst())?.believed_until ?? null
 
   const keep = async (believed_until: number): Promise<void> => {
@@ -17,7 +17,7 @@ export function sqlClockStore(db: Kysely<Tables>): ClockStore {
   }
 
   return {
-    believedUntil,
+    trustedUntil,
 
     async newestTime() {
       const event = await db
@@ -35,10 +35,10 @@ export function sqlClockStore(db: Kysely<Tables>): ClockStore {
       return times.length === 0 ? null : Math.max(...times)
     },
 
-    believe: keep,
+    trust: keep,
 
     async confirm(mark) {
-      const detail = { clock: formatTime(mark.at), believedBefore: formatOptionalTime(await believedUntil()) }
+      const detail = { clock: formatTime(mark.at), believedBefore: formatOptionalTime(await trustedUntil()) }
       await keep(mark.at)
       await audit(db, 'clock.confirm', 'clock', detail, mark)
     },

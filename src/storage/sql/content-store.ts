@@ -2,6 +2,7 @@ import { CompiledQuery, type Kysely } from 'kysely'
 import type { ContentStore, IncomingDocument, IngestResult } from '../../ingest/content-store.ts'
 import { BatchRecord, DocumentState } from '../../ingest/document-state.ts'
 import { idTimeMs, newId } from '../../platform/ids.ts'
+import { isNotBeingDeleted } from './datasets-being-deleted.ts'
 import {
   documentRow,
   eventRow,
@@ -16,13 +17,13 @@ import { hideSentAgain } from './hide-for-erasure.ts'
 import { idLists } from './id-lists.ts'
 import { lastRevision } from './index-revisions.ts'
 import { insertRows } from './insert-rows.ts'
-import { isNotLeaving } from './leaving-datasets.ts'
 import type { DocumentRow, DocumentTermRow, Tables } from './tables.ts'
 import { together } from './together.ts'
 import { erasedAmong, knownTombstones } from './tombstones.ts'
 
 export function sqlContentStore(db: Kysely<Tables>): ContentStore {
-  const knownDatasets = () => db.selectFrom('dataset').select(['dataset_id', 'hidden_by']).where(isNotLeaving).execute()
+  const knownDatasets = () =>
+    db.selectFrom('dataset').select(['dataset_id', 'hidden_by']).where(isNotBeingDeleted).execute()
   const updateDocument = updatingDocument(db)
 
   return {
@@ -71,7 +72,7 @@ export function sqlContentStore(db: Kysely<Tables>): ContentStore {
           state = DocumentState.fresh(newId('doc', Math.max(nowMs, arriveAfter.get(incoming.datasetId) ?? nowMs)))
           states.set(identity, state)
         }
-        if (state.needsBody(incoming)) state.knowBody(await currentBody(db, state.document.currentVersionId))
+        if (state.needsBody(incoming)) state.setBody(await currentBody(db, state.document.currentVersionId))
         const outcome = state.merge(incoming, record, nowMs, revise)
         const group = outcome === 'unchanged' ? seen : touched
         group.add(state)
@@ -97,7 +98,7 @@ export function sqlContentStore(db: Kysely<Tables>): ContentStore {
         // All events together, so that the sequence follows the order of the documents.
         () => insertRows(db, 'event', record.events.map(eventRow)),
       ])
-      for (const { versionId, language, indexRevision } of record.relabelled) {
+      for (const { versionId, language, indexRevision } of record.languageFixes) {
         await db
           .updateTable('document_version')
           .set({ language, index_revision: indexRevision })
@@ -146,7 +147,7 @@ async function readStates(
   return states
 }
 
-/** Compiles the statement once: compiling takes longer than writing the row. */
+/** Compiles the statement once, because compiling takes longer than writing the row. */
 function updatingDocument(db: Kysely<Tables>): (row: DocumentRow) => Promise<unknown> {
   let text: string | undefined
   return ({ document_id, ...rest }) => {
@@ -156,8 +157,8 @@ function updatingDocument(db: Kysely<Tables>): (row: DocumentRow) => Promise<unk
 }
 
 /**
- * For documents that arrived again unchanged. One statement updates many, because nearly all of a batch have the same
- * time.
+ * Updates documents that were sent again unchanged. Nearly all documents of a batch have the same time, so one
+ * statement updates many.
  */
 function* updatesOfSeen(db: Kysely<Tables>, seen: readonly DocumentState[]): Generator<() => Promise<unknown>> {
   const later = seen.filter(({ document, before }) => document.seenAt !== before?.seenAt)

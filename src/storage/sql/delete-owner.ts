@@ -30,7 +30,7 @@ export async function deleteApplication(
   const subscriptions = db.selectFrom('analysis_subscription').where('application_id', '=', applicationId)
   if (!force) {
     refuseInUse(`application ${applicationId}`, {
-      keys: { count: await workingKeys(db, applicationId, nowMs), of: 'valid keys' },
+      keys: { count: await validKeys(db, applicationId, nowMs), of: 'valid keys' },
       runs: { count: (await unfinished.select('run_id').execute()).length, of: 'unfinished runs' },
       subscriptions: { count: (await subscriptions.select('subscription_id').execute()).length, of: 'subscriptions' },
     })
@@ -41,12 +41,12 @@ export async function deleteApplication(
     .where('run_id', 'in', unfinished.select('run_id'))
     .execute()
   await db.deleteFrom('analysis_subscription').where('application_id', '=', applicationId).execute()
-  await endKeys(db, { kind: 'consumer', id: applicationId }, nowMs)
+  await revokeKeys(db, { kind: 'consumer', id: applicationId }, nowMs)
   await db.deleteFrom('entitlement').where('application_id', '=', applicationId).execute()
   await db.deleteFrom('application').where('application_id', '=', applicationId).execute()
 }
 
-/** Deletes a collector. Other collectors get its tasks when the leases lapse. */
+/** Deletes a collector. When the leases on its tasks expire, other collectors get them. */
 export async function deleteCollector(
   db: Kysely<Tables>,
   collectorId: string,
@@ -62,18 +62,18 @@ export async function deleteCollector(
       .where('lease_expires_at', '>', nowMs)
       .execute()
     refuseInUse(`collector ${collectorId}`, {
-      keys: { count: await workingKeys(db, collectorId, nowMs), of: 'valid keys' },
+      keys: { count: await validKeys(db, collectorId, nowMs), of: 'valid keys' },
       tasks: { count: held.length, of: 'tasks in progress' },
     })
   }
   await db.deleteFrom('collector_poll').where('collector_id', '=', collectorId).execute()
-  await endKeys(db, { kind: 'collector', id: collectorId }, nowMs)
+  await revokeKeys(db, { kind: 'collector', id: collectorId }, nowMs)
   await db.deleteFrom('collector').where('collector_id', '=', collectorId).execute()
 }
 
 /** Deletes a dataset that nothing uses. */
 export async function deleteDataset(db: Kysely<Tables>, datasetId: string): Promise<void> {
-  await refuseLeaving(db, datasetId)
+  await refuseIfBeingDeleted(db, datasetId)
   await refuseDatasetInUse(db, datasetId)
   await db.deleteFrom('dataset').where('dataset_id', '=', datasetId).execute()
 }
@@ -95,19 +95,19 @@ async function refuseDatasetInUse(db: Kysely<Tables>, datasetId: string): Promis
   })
 }
 
-export async function refuseLeaving(db: Kysely<Tables>, datasetId: string): Promise<void> {
-  const leaving = await db
+export async function refuseIfBeingDeleted(db: Kysely<Tables>, datasetId: string): Promise<void> {
+  const deletion = await db
     .selectFrom('dataset')
     .innerJoin('erasure', 'erasure.erasure_id', 'dataset.hidden_by')
     .select('erasure_id')
     .where('dataset_id', '=', datasetId)
     .where('deletes_dataset', 'is not', null)
     .executeTakeFirst()
-  if (leaving === undefined) return
-  throw new TidemarkError('conflict', `dataset ${datasetId} is being deleted, by erasure ${leaving.erasure_id}`)
+  if (deletion === undefined) return
+  throw new TidemarkError('conflict', `dataset ${datasetId} is being deleted, by erasure ${deletion.erasure_id}`)
 }
 
-async function workingKeys(db: Kysely<Tables>, ownerId: string, nowMs: number): Promise<number> {
+async function validKeys(db: Kysely<Tables>, ownerId: string, nowMs: number): Promise<number> {
   const keys = await db
     .selectFrom('api_key')
     .select(['revoked_at', 'expires_at'])
@@ -118,8 +118,8 @@ async function workingKeys(db: Kysely<Tables>, ownerId: string, nowMs: number): 
   return keys.filter((key) => key.revoked_at === null && (key.expires_at === null || key.expires_at > nowMs)).length
 }
 
-/** Deleted keys stay in the lists as revoked, so that restoring an earlier backup does not make them valid again. */
-async function endKeys(
+/** The keys stay in the lists as revoked, so that restoring an earlier backup does not make them valid again. */
+async function revokeKeys(
   db: Kysely<Tables>,
   owner: { readonly kind: 'consumer' | 'collector'; readonly id: string },
   nowMs: number,

@@ -1,18 +1,18 @@
 import { type Kysely, sql } from 'kysely'
 import { openedBy } from '../../access/event-fields.ts'
-import { placeOf } from '../../ingest/document-state.ts'
+import { accessFieldsOf } from '../../ingest/document-state.ts'
 import { newId } from '../../platform/ids.ts'
 import { eventRow, knownDocument, termsOf } from './document-rows.ts'
 import { lastRevision } from './index-revisions.ts'
 import { insertRows } from './insert-rows.ts'
 import type { DocumentRow, Tables } from './tables.ts'
-import { tombstonesToBe } from './tombstones.ts'
+import { ensureTombstones } from './tombstones.ts'
 
-/** Keys in one statement: far below the limit of any database. */
-const keysAtOnce = 200
+/** Far below the limit of any database. */
+const keysPerStatement = 200
 
 /**
- * Deletes the document rows, with which every read begins, so the documents are hidden at once. `removeRemains` removes
+ * Deletes the document rows. Every read begins with them, so the documents are hidden at once. `removeRemains` removes
  * the rest later.
  */
 export async function hideDocuments(
@@ -24,11 +24,11 @@ export async function hideDocuments(
   if (rows.length === 0) return
   const documentIds = rows.map((row) => row.document_id)
   const languages = await otherLanguages(db, rows)
-  const tombstones = await tombstonesToBe(db)
+  const tombstones = await ensureTombstones(db)
   let revision = await lastRevision(db)
   const terms = rows.flatMap((row) => termsOf(knownDocument(row)))
   for (const [kind, ofKind] of Map.groupBy(terms, (term) => term.kind)) {
-    for (const some of portions(ofKind)) {
+    for (const some of batches(ofKind)) {
       const keys = some.map((term) => sql`(${term.value}, ${term.dataset_id}, ${term.document_id})`)
       await db
         .deleteFrom('document_term')
@@ -37,7 +37,7 @@ export async function hideDocuments(
         .execute()
     }
   }
-  for (const some of portions(documentIds)) {
+  for (const some of batches(documentIds)) {
     await db.deleteFrom('document').where('document_id', 'in', some).execute()
   }
   await insertRows(
@@ -57,7 +57,7 @@ export async function hideDocuments(
     db,
     'event',
     rows.map((row) => {
-      const now = placeOf(knownDocument(row))
+      const now = accessFieldsOf(knownDocument(row))
       const others = languages.get(row.document_id)
       return eventRow({
         eventId: newId('evt', nowMs),
@@ -72,7 +72,7 @@ export async function hideDocuments(
         ingestedAt: nowMs,
         openedBy: openedBy.anyone,
         now,
-        // Earlier texts in other languages have readers of their own.
+        // Readers of earlier texts in other languages get the event too.
         before: others === undefined ? null : { ...now, language: [...others].join() },
       })
     }),
@@ -82,8 +82,8 @@ export async function hideDocuments(
 /** The languages of these documents' versions that differ from the language of the document. */
 async function otherLanguages(db: Kysely<Tables>, rows: readonly DocumentRow[]): Promise<Map<string, Set<string>>> {
   const languages = new Map<string, Set<string>>()
-  const several = new Map(rows.filter((row) => row.version_count > 1).map((row) => [row.document_id, row]))
-  for (const documentIds of portions([...several.keys()])) {
+  const withEarlierVersions = new Map(rows.filter((row) => row.version_count > 1).map((row) => [row.document_id, row]))
+  for (const documentIds of batches([...withEarlierVersions.keys()])) {
     const versions = await db
       .selectFrom('document_version')
       .select(['document_id', 'language'])
@@ -92,22 +92,22 @@ async function otherLanguages(db: Kysely<Tables>, rows: readonly DocumentRow[]):
       .where('language', 'is not', null)
       .execute()
     for (const { document_id, language } of versions) {
-      if (language === several.get(document_id)!.language) continue
+      if (language === withEarlierVersions.get(document_id)!.language) continue
       languages.set(document_id, (languages.get(document_id) ?? new Set()).add(language!))
     }
   }
   return languages
 }
 
-/** Removes everything that belongs to hidden documents. */
+/** Removes everything that is left of hidden documents. */
 export async function removeRemains(db: Kysely<Tables>, documentIds: readonly string[]): Promise<void> {
-  for (const some of portions(documentIds)) {
+  for (const some of batches(documentIds)) {
     const versions = await db
       .selectFrom('document_version')
       .select('version_id')
       .where('document_id', 'in', some)
       .execute()
-    for (const versionIds of portions(versions.map((row) => row.version_id))) await removeChunks(db, versionIds)
+    for (const versionIds of batches(versions.map((row) => row.version_id))) await removeChunks(db, versionIds)
     for (const table of ['document_version', 'snapshot', 'fact_set', 'live_item'] as const) {
       await db.deleteFrom(table).where('document_id', 'in', some).execute()
     }
@@ -116,9 +116,9 @@ export async function removeRemains(db: Kysely<Tables>, documentIds: readonly st
 }
 
 /**
- * Clears the events in a range that refer to documents erased by one job, or by any job if `erasureId` is null. Their
- * ids and times of ingest stay, because an id contains its time anyway. All other information about the document is
- * cleared.
+ * Clears the events in a range that refer to documents erased by one job, or by any job if `erasureId` is null. Clears
+ * the changed fields and the times of the document. The time of ingest stays, because the id of the event contains it
+ * anyway.
  */
 export async function forgetEvents(
   db: Kysely<Tables>,
@@ -146,9 +146,9 @@ async function removeChunks(db: Kysely<Tables>, versionIds: readonly string[]): 
     .where('version_id', 'in', versionIds)
     .execute()
   const profiles = await db.selectFrom('embedding_profile').select('profile_id').execute()
-  for (const some of portions(chunks)) {
+  for (const some of batches(chunks)) {
     const chunkIds = some.map((row) => row.chunk_id)
-    // By profile, because the tables are stored in that order.
+    // By profile, because the primary keys begin with it.
     for (const { profile_id } of profiles) {
       for (const table of ['chunk_vector', 'pending_vector', 'refused_vector'] as const) {
         await db.deleteFrom(table).where('profile_id', '=', profile_id).where('chunk_id', 'in', chunkIds).execute()
@@ -165,6 +165,6 @@ async function removeChunks(db: Kysely<Tables>, versionIds: readonly string[]): 
   await db.deleteFrom('chunk').where('version_id', 'in', versionIds).execute()
 }
 
-function* portions<T>(all: readonly T[]): Generator<readonly T[]> {
-  for (let from = 0; from < all.length; from += keysAtOnce) yield all.slice(from, from + keysAtOnce)
+function* batches<T>(all: readonly T[]): Generator<readonly T[]> {
+  for (let from = 0; from < all.length; from += keysPerStatement) yield all.slice(from, from + keysPerStatement)
 }

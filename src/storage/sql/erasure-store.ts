@@ -11,13 +11,13 @@ import { TidemarkError } from '../../platform/errors.ts'
 import { firstIdAt, idTimeMs } from '../../platform/ids.ts'
 import { quoted } from '../../platform/quoted.ts'
 import { dayMs } from '../../platform/time.ts'
+import { type Arrivals, arrivalsAfter, writeArrivalEvents } from './arrival-events.ts'
 import { auditErasure as audit } from './audit-erasure.ts'
 import { forgetEvents, removeRemains } from './erase-documents.ts'
 import { hideFor } from './hide-for-erasure.ts'
 import { keepClaim } from './kept-claims.ts'
-import { auditReplay, endRuns, hideAgain, takeOverSecret } from './replay-erasure.ts'
+import { auditReplay, expireRunResults, hideAgain, takeOverSecret } from './replay-erasure.ts'
 import type { ErasureRow, Tables } from './tables.ts'
-import { type Arrivals, arrivalsAfter, tellSome } from './told-arrivals.ts'
 import { knownTombstones, tombstoneSecret } from './tombstones.ts'
 
 /**
@@ -87,10 +87,10 @@ export function sqlErasureStore(db: Kysely<Tables>): ErasureStore {
       return row.selection === null ? false : hideSome(db, row, most, nowMs)
     },
 
-    async tellArrivals(erasureId, most, nowMs) {
+    async announceArrivals(erasureId, most, nowMs) {
       const { arrivals } = await rowOf(erasureId)
       if (arrivals === null) return 'done'
-      const left = await tellSome(db, JSON.parse(arrivals) as Arrivals, most, nowMs)
+      const left = await writeArrivalEvents(db, JSON.parse(arrivals) as Arrivals, most, nowMs)
       if (left === 'later') return left
       await db
         .updateTable('erasure')
@@ -138,8 +138,10 @@ export function sqlErasureStore(db: Kysely<Tables>): ErasureStore {
         .executeTakeFirstOrThrow()
       if (newest === null) return true
       const copies = await db.selectFrom('index_copy').select(['purged_through', 'seen_at']).execute()
-      const isRid = (copy: { purged_through: number }): boolean => copy.purged_through >= Number(newest)
-      return copies.some(isRid) && copies.every((copy) => isRid(copy) || copy.seen_at < nowMs - indexSilenceMaxMs)
+      const hasPurged = (copy: { purged_through: number }): boolean => copy.purged_through >= Number(newest)
+      return (
+        copies.some(hasPurged) && copies.every((copy) => hasPurged(copy) || copy.seen_at < nowMs - indexSilenceMaxMs)
+      )
     },
 
     async complete(erasureId, nowMs) {
@@ -219,7 +221,7 @@ export function sqlErasureStore(db: Kysely<Tables>): ErasureStore {
       if (after === null) {
         await audit(db, 'tombstone.lift', erasureId, { documents: await tombstonesOf(db, erasureId) }, mark)
       }
-      // The job has removed all its documents, so an index yields them in the order of their ids.
+      // The job has removed all its documents, so one index run holds them in the order of their ids.
       const removed = db
         .selectFrom('erased_document')
         .select('document_id')
@@ -245,7 +247,7 @@ export function sqlErasureStore(db: Kysely<Tables>): ErasureStore {
 
     async removal(erasureId, after, most) {
       const job = await rowOf(erasureId)
-      // The index yields the removed and the other documents separately, each in the order of their ids.
+      // Two index runs, of the removed and of the other documents, each in the order of their ids.
       const documents = db
         .selectFrom('erased_document')
         .select(['document_id', 'tombstone'])
@@ -293,12 +295,12 @@ export function sqlErasureStore(db: Kysely<Tables>): ErasureStore {
           .select((eb) => eb.fn.countAll().as('documents'))
           .executeTakeFirstOrThrow()
           .then((row) => Number(row.documents))
-      // None of them is removed before the job exists.
+      // No document of the job is removed before the job exists.
       const again = await count(all.where('remains', '=', 1))
       const there = await db.selectFrom('erasure').select('erasure_id').where('erasure_id', '=', erasureId).execute()
       if (there.length > 0) return again
       const documents = await count(all)
-      if (purgeArtifacts) await endRuns(db, artifactRunIds, mark.at)
+      if (purgeArtifacts) await expireRunResults(db, artifactRunIds, mark.at)
       await db
         .insertInto('erasure')
         .values({
@@ -332,7 +334,7 @@ async function tombstonesOf(db: Kysely<Tables>, erasureId: string): Promise<numb
   return Number(tombstones)
 }
 
-/** The documents that running jobs have yet to hide. */
+/** The selections of running jobs that have not hidden all their documents. */
 async function unhidden(db: Kysely<Tables>): Promise<Selection[]> {
   const rows = await db
     .selectFrom('erasure')
@@ -358,7 +360,7 @@ async function hideDataset(db: Kysely<Tables>, datasetId: string, erasureId: str
   await db.updateTable('dataset').set({ hidden_by: erasureId }).where('dataset_id', '=', datasetId).execute()
 }
 
-/** All documents of the job are hidden: shows the dataset again with what arrived meanwhile, or deletes the dataset. */
+/** When all documents of the job are hidden: shows the dataset again with new documents, or deletes the dataset. */
 async function showDataset(
   db: Kysely<Tables>,
   { datasetId, below }: DatasetPart,
@@ -391,8 +393,8 @@ async function hideSome(db: Kysely<Tables>, row: ErasureRow, most: number, nowMs
 }
 
 /**
- * An id contains the time of the process that made it. If clocks differ, an existing document can have an id later than
- * the requested moment. This raises the bound to include it.
+ * Raises the bound of a selection to include every existing document. An id contains the time of the process that made
+ * it, so if clocks differ, an existing document can have an id later than the requested moment.
  */
 async function upToNow(db: Kysely<Tables>, selection: Selection): Promise<Selection> {
   const raised = async <Part extends Pick<AuthorPart, 'datasetId' | 'below'>>(part: Part): Promise<Part> => {

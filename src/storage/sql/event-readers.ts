@@ -4,17 +4,17 @@ import type { Scope, ScopeEntry } from '../../access/scope.ts'
 import type { EventType } from '../../changes/change-log.ts'
 
 /**
- * True for every event that a reader may get, and for few others. With several entries it does not tell which fields
- * they open together. Events of earlier versions, and erasures of texts in several languages, are matched by dataset
- * and platform only. `tellEvents` makes the final decision.
+ * True for every event that a reader may get, and for few others. With several entries it does not check which fields
+ * they grant together. Events of earlier versions, and erasures of texts in several languages, are matched by dataset
+ * and platform only. `selectVisibleEvents` makes the final decision.
  *
- * Tested on a bounded stretch of the sequence, because no index holds the events of a scope.
+ * Callers bound the range of the sequence, because no index holds the events of a scope.
  */
-export function mayBeTold(scope: Scope, types: readonly EventType[]): RawBuilder<boolean> {
+export function mayBeReadable(scope: Scope, types: readonly EventType[]): RawBuilder<boolean> {
   const isUpdateRequested = types.includes('document.updated')
   const entries = scope.entries.map((entry) => {
     const own = sql`${isOneOf('dataset_id', entry.datasets)} and ${isOneOf('source_platform', entry.platforms)}`
-    const bits = bitsOf(entry.fields) & ~(isUpdateRequested ? 0 : openedBy.lessMetrics)
+    const bits = bitsOf(entry.fields) & ~(isUpdateRequested ? 0 : openedBy.withoutMetrics)
     const now = sql`${hasBit(bits)} and ${isAt(entry, 'language', 'region', 'published_at')}`
     const was = isAt(entry, 'language_before', 'region_before', 'published_before')
     const before = sql`${hasBit(openedBy.moved)} and (event.event_type = 'document.erased' or (${was}))`

@@ -11,7 +11,7 @@ import type { Tables } from './tables.ts'
 
 /** Bounds the work of a reader for one portion to a few milliseconds. */
 interface PortionBounds {
-  /** The number of documents, and of their earlier versions, that are looked at. */
+  /** The number of documents that are read, and of their earlier versions. */
   readonly documents: number
   readonly versions: number
   /** The bytes of text that are read. A single longer text is still read. */
@@ -72,7 +72,8 @@ export function sqlExportSource(db: Kysely<Tables>, bounds = usualBounds): Expor
 
 /**
  * The next documents of the datasets in the scope, in order, each with its current version. Each dataset is a lane of
- * its own, walked along its index. The result ends where the first lane ends that had more documents than its share.
+ * its own, walked along its index. A lane that returns its full share may have more documents, so the result ends at
+ * the lowest last id of these lanes.
  */
 async function rowsAfter(
   db: Kysely<Tables>,
@@ -80,9 +81,9 @@ async function rowsAfter(
   documentsMax: number,
 ) {
   const lanes = lanesOf(scope.entries)
-  const most = Math.min(documentsMax, Math.max(requested, documentsLeast))
+  const most = Math.min(documentsMax, Math.max(requested, documentsMin))
   const perLane = lanes.length === 1 ? most : Math.max(16, Math.ceil((2 * most) / lanes.length))
-  // A document whose versions are not done comes first again.
+  // A document with versions that are still to be exported comes first again.
   const operator = sql.raw(after !== null && after.versionId !== null ? '>=' : '>')
   const body = isOpen(scope, lanes)
     ? sql`case when octet_length(version.body) <= ${sql.lit(shortBytes)} then version.body end`
@@ -102,10 +103,10 @@ async function rowsAfter(
   return { rows: rows.slice(0, most), atEnd: horizon === null && rows.length <= most }
 }
 
-/** The minimum number of documents looked at, even for fewer lines, because some may be hidden. */
-const documentsLeast = 50
+/** The minimum number of documents that are read, even for fewer lines, because some may not be readable. */
+const documentsMin = 50
 
-/** Whether the scope opens every text that is looked at. Texts that it does not open must not be read. */
+/** Whether the scope opens the text of every document in the lanes. Other texts must not be read. */
 const isOpen = ({ entries }: Scope, lanes: readonly Lane[]): boolean =>
   entries.every(
     ({ fields, languages, regions, publishedFrom, publishedTo }) =>

@@ -6,7 +6,7 @@ import { runsWith } from './runs-with-documents.ts'
 import type { DocumentRow, ErasureRow, Tables } from './tables.ts'
 
 /**
- * Hides documents for an erasure job. Adds to its count, and to its list of the analysis runs that may contain them.
+ * Hides documents for an erasure job. Updates the job's count, and its list of the analysis runs that may contain them.
  */
 export async function hideFor(
   db: Kysely<Tables>,

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 import { passedEvent } from '../../changes/change-log.ts'
-import type { HistoryMark, HistoryStore, LostTime, WentBack } from '../../operator/history-store.ts'
+import type { HistoryLoss, HistoryMark, HistoryStore, LostTime } from '../../operator/history-store.ts'
 import { idTimeMs, newId } from '../../platform/ids.ts'
 import { auditErasure as audit } from './audit-erasure.ts'
 import { sqlChangeLog } from './change-log.ts'
@@ -14,27 +14,27 @@ import type { Tables } from './tables.ts'
  */
 const eventsSkipped = 1_000_000_000
 
-/** More turns than one each minute makes in a year. */
+/** More than the runs of a subscription in a year, at one each minute. */
 const turnsSkipped = 1_000_000
 
 const actor = 'history'
 
 export function sqlHistoryStore(db: Kysely<Tables>, dialect: Pick<MigrationDialect, 'skipNumbers'>): HistoryStore {
   const feed = sqlChangeLog(db)
-  const auditLine = async (order: 'asc' | 'desc') =>
+  const auditEntry = async (order: 'asc' | 'desc') =>
     (await db.selectFrom('audit').select('audit_id').orderBy('audit_id', order).limit(1).executeTakeFirst())
       ?.audit_id ?? null
 
-  const lastLoss = async (): Promise<WentBack | null> => {
+  const lastLoss = async (): Promise<HistoryLoss | null> => {
     const row = await db.selectFrom('history').selectAll().orderBy('history_id', 'desc').limit(1).executeTakeFirst()
     return row === undefined ? null : { historyId: row.history_id, noticedAt: row.noticed_at, why: row.why }
   }
 
   const mark = async (): Promise<HistoryMark> => ({
-    instance: await auditLine('asc'),
+    instance: await auditEntry('asc'),
     historyId: (await lastLoss())?.historyId ?? null,
     lastEvent: (await feed.state()).last,
-    lastAudit: await auditLine('desc'),
+    lastAudit: await auditEntry('desc'),
   })
 
   const lacks = async (known: HistoryMark): Promise<string | null> => {
@@ -42,7 +42,7 @@ export function sqlHistoryStore(db: Kysely<Tables>, dialect: Pick<MigrationDiale
     if (known.instance !== null && now.instance !== null && known.instance !== now.instance) return null
     if (known.historyId !== now.historyId) {
       const isKnown = known.historyId === null || (await has(db, 'history', known.historyId))
-      return isKnown ? null : 'it lacks the record of an earlier loss'
+      return isKnown ? null : 'the record of an earlier loss is missing'
     }
     const { newest, removedThrough } = await feed.state()
     const { lastEvent, lastAudit } = known
@@ -52,11 +52,11 @@ export function sqlHistoryStore(db: Kysely<Tables>, dialect: Pick<MigrationDiale
         .select(['sequence', 'event_id'])
         .where('sequence', '=', lastEvent.sequence)
         .executeTakeFirst()
-      if (there === undefined) return `its last event was ${lastEvent.sequence}, and is ${newest} now`
-      if (passedEvent(there).mark !== lastEvent.mark) return `event ${lastEvent.sequence} is a different event now`
+      if (there === undefined) return `its last event was ${lastEvent.sequence}, and is now ${newest}`
+      if (passedEvent(there).mark !== lastEvent.mark) return `event ${lastEvent.sequence} is now a different event`
     }
     if (lastAudit === null || (await has(db, 'audit', lastAudit))) return null
-    return `its audit log lacks the entry ${lastAudit}`
+    return `the entry ${lastAudit} is missing from its audit log`
   }
 
   return {
@@ -64,14 +64,14 @@ export function sqlHistoryStore(db: Kysely<Tables>, dialect: Pick<MigrationDiale
     lacks,
     lastLoss,
 
-    async goOn(lost: LostTime, nowMs) {
-      const why = 'indexedThrough' in lost ? await lacksIndexed(db, lost.indexedThrough) : await lacks(lost)
+    async startNewHistory(lost: LostTime, nowMs) {
+      const why = 'indexedThrough' in lost ? await reasonFromIndex(db, lost.indexedThrough) : await lacks(lost)
       if (why === null) return null
       const before = await lastLoss()
-      // After the last loss, even if the clock has gone back since, because losses are compared by their order.
+      // Later than the last loss, even if the clock was set back since, because losses are compared by their order.
       const madeAt = before === null ? nowMs : Math.max(nowMs, idTimeMs(before.historyId) + 1)
-      const found: WentBack = { historyId: newId('his', madeAt), noticedAt: nowMs, why }
-      // Above the mark too: an earlier loss may itself be lost, with the numbers that it skipped.
+      const found: HistoryLoss = { historyId: newId('his', madeAt), noticedAt: nowMs, why }
+      // Above the mark too, because the store may also have lost an earlier loss, with the numbers that it skipped.
       await skipPositions(db, dialect, 'indexedThrough' in lost ? 0 : (lost.lastEvent?.sequence ?? 0))
       await db.insertInto('history').values({ history_id: found.historyId, noticed_at: nowMs, why }).execute()
       await audit(db, 'history.begin', found.historyId, { why }, { actor, at: nowMs })
@@ -93,7 +93,7 @@ export async function skipPositions(
     .execute()
 }
 
-async function lacksIndexed(db: Kysely<Tables>, indexedThrough: number): Promise<string | null> {
+async function reasonFromIndex(db: Kysely<Tables>, indexedThrough: number): Promise<string | null> {
   const newest = await lastRevision(db)
   if (indexedThrough <= newest) return null
   return `the search index has revision ${indexedThrough}, and the newest one in the store is ${newest}`

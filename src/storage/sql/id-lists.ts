@@ -1,20 +1,20 @@
 /**
- * The numbers of ids in one statement: few lengths, so that few statements stay prepared, all below the limit of any
+ * The possible lengths of a list. There are few, so that few statements stay prepared. All are below the limit of any
  * database.
  */
 const lengths = [1, 16, 64, 128] as const
 
-/** Reads rows by their ids. */
+/** Makes a function that reads rows by their ids, with one statement. */
 export function readingByIds<Row>(
   statement: (ids: readonly string[]) => { execute(): Promise<readonly Row[]> },
 ): (ids: readonly string[]) => Promise<readonly Row[]> {
-  return async (ids) => (ids.length === 0 ? [] : statement(filledUp(ids)).execute())
+  return async (ids) => (ids.length === 0 ? [] : statement(padded(ids)).execute())
 }
 
 /**
- * Pads the ids to a common length with an id that is already in the list, so that the statement is prepared already.
+ * Pads the ids to a multiple of `step` with an id that is already in the list, so that few statements stay prepared.
  */
-function filledUp(ids: readonly string[]): readonly string[] {
+function padded(ids: readonly string[]): readonly string[] {
   const length = Math.ceil(ids.length / step) * step
   return ids.length <= 1 || ids.length === length ? ids : [...ids, ...Array<string>(length - ids.length).fill(ids[0]!)]
 }

@@ -4,8 +4,8 @@ import { idTimeMs } from '../../platform/ids.ts'
 import type { Tables } from './tables.ts'
 
 /**
- * If the count is limited, the oldest change is searched among this many rows, by revision. Changes arrive in that
- * order.
+ * If the count is limited, the oldest change is searched among this many rows with the lowest revisions. Changes get
+ * their revisions in the order in which they arrive.
  */
 const oldestAmong = 100
 

@@ -7,16 +7,16 @@ import { inLane, lanesOf, lookIn } from './browse-ids.ts'
 import { type LaneSet, listingIndexes, scopeDriver } from './browse-lanes.ts'
 import type { Tables } from './tables.ts'
 
-/** The number of index entries looked at from one end, of all lanes together. They take some tens of milliseconds. */
+/** The maximum number of index entries that are read from one end, in all lanes together. */
 const lookedMax = 20_000
-/** The number of entries of each lane in the first step. Later steps take more. */
+/** The number of entries that the first step reads of each lane. Later steps read more. */
 const sharesFirst = 16
 const sharesFactor = 8
 
 /**
  * First-ingest times of the oldest and the newest document that a scope opens. Walks the index runs that hold its
- * documents from both ends until it finds a document that is open, which is nearly always the first. Null if there is
- * none, or if finding it would take too long.
+ * documents from both ends until it finds a document that is open, which is nearly always the first. Returns null if
+ * there is none, or if finding one would take too long.
  */
 export async function ingestTimes(db: Kysely<Tables>, scope: Scope): Promise<IngestTimes | null> {
   if (scope.entries.length === 0) return null
@@ -47,7 +47,7 @@ interface End {
 const oldest: End = { order: sql`asc`, beyond: sql`>`, most: sql`min`, start: '' }
 const newest: End = { order: sql`desc`, beyond: sql`<`, most: sql`max`, start: 'doc_zzzzzzzzzz' }
 
-/** The most selective index first: days leave the fewest entries, and other values fewer than the whole dataset. */
+/** The most selective index first: a range of days has the fewest entries, and a whole dataset has the most. */
 const bySelectivity: readonly LaneSet['index'][] = [
   'document_by_publication',
   'document_by_language',
@@ -65,7 +65,7 @@ async function edgeOf(db: Kysely<Tables>, set: LaneSet, scope: Scope, end: End):
   const shareMax = Math.ceil(lookedMax / set.lanes.length)
   for (let share = sharesFirst; ; share = Math.min(shareMax, share * sharesFactor)) {
     const { found, horizon } = (await stepQuery(set, scope, end, after, share).execute(db)).rows[0]!
-    // Every lane has been looked at up to the horizon.
+    // Every lane has been read up to the horizon.
     const isNear = horizon === null || (end === oldest ? found! <= horizon : found! >= horizon)
     if (found !== null && isNear) return found
     if (horizon === null) return null
@@ -76,8 +76,8 @@ async function edgeOf(db: Kysely<Tables>, set: LaneSet, scope: Scope, end: End):
 }
 
 /**
- * Looks at the next entries of each lane. `horizon` is the point up to which all lanes have been looked at: the nearest
- * of the last entries, among the lanes that used their whole share.
+ * Reads the next entries of each lane. `horizon` is the point up to which all lanes have been read: the nearest of the
+ * last entries, among the lanes that used their whole share.
  */
 function stepQuery(set: LaneSet, scope: Scope, { order, beyond, most }: End, after: string, share: number) {
   const { table } = listingIndexes[set.index]

@@ -4,8 +4,8 @@ import type { Tables } from './tables.ts'
 /** Rows per statement, largest first: few distinct statements, each compiled once and kept prepared by the driver. */
 const groupSizes = [64, 16, 4, 1] as const
 
-/** An adapter whose database has a faster way to insert many rows than a list of values. */
-export interface TakesManyRows {
+/** An adapter whose database can insert many rows faster than with INSERT … VALUES. */
+export interface BulkInsertAdapter {
   insertMany(table: string, columns: readonly string[], rows: readonly (readonly unknown[])[]): Promise<void>
 }
 
@@ -24,7 +24,7 @@ export async function insertRows<Table extends keyof Tables>(
   const valuesOf = (row: Insertable<Tables[Table]>): unknown[] =>
     columns.map((column) => (row as Record<string, unknown>)[column] ?? null)
   const { adapter } = db.getExecutor()
-  if (rows.length > 1 && takesManyRows(adapter)) return adapter.insertMany(table, columns, rows.map(valuesOf))
+  if (rows.length > 1 && hasBulkInsert(adapter)) return adapter.insertMany(table, columns, rows.map(valuesOf))
   let done = 0
   for (const size of groupSizes) {
     while (rows.length - done >= size) {
@@ -35,7 +35,8 @@ export async function insertRows<Table extends keyof Tables>(
   }
 }
 
-const takesManyRows = (adapter: DialectAdapter): adapter is DialectAdapter & TakesManyRows => 'insertMany' in adapter
+const hasBulkInsert = (adapter: DialectAdapter): adapter is DialectAdapter & BulkInsertAdapter =>
+  'insertMany' in adapter
 
 function insertText(db: Kysely<Tables>, table: keyof Tables, columns: readonly string[], size: number): string {
   const { adapter } = db.getExecutor()

@@ -12,7 +12,7 @@ export function ownerTable(kind: string): (typeof ownerTables)[keyof typeof owne
   return Object.hasOwn(ownerTables, kind) ? ownerTables[kind as keyof typeof ownerTables] : null
 }
 
-/** The columns in which a version that knew only these kinds finds the owner. */
+/** The columns in which older versions, which know only these kinds, find the owner. */
 const olderColumns = { consumer: 'application_id', collector: 'collector_id' } as const
 const olderKinds = Object.keys(olderColumns) as (keyof typeof olderColumns)[]
 
@@ -43,7 +43,7 @@ type OwnerReaders = {
   ) => Promise<Extract<KeyOwner, { kind: Kind }> | null>
 }
 
-/** Null for a key of a kind that only a newer version knows, or whose owner is deleted. Such a key opens nothing. */
+/** Null for a key of a kind that only a newer version knows, or whose owner is deleted. Such a key gives no access. */
 export async function readOwner(db: Kysely<Tables>, key: ApiKeyRow): Promise<KeyOwner | null> {
   const { kind, id } = ownerOf(key)
   const readers: OwnerReaders = {
@@ -54,7 +54,7 @@ export async function readOwner(db: Kysely<Tables>, key: ApiKeyRow): Promise<Key
   return Object.hasOwn(readers, kind) ? readers[kind as KeyOwner['kind']](id, key) : null
 }
 
-/** With PostgreSQL this takes one round trip, because a request waits for it. */
+/** Takes one round trip on PostgreSQL, because a request waits for it. */
 async function readApplication(db: Kysely<Tables>, applicationId: string) {
   const [application, rows, hidden] = await together(db, [
     () => db.selectFrom('application').selectAll().where('application_id', '=', applicationId).executeTakeFirst(),

@@ -11,8 +11,8 @@ import { liveTasks } from './live-tasks.ts'
 import { readBodies } from './read-bodies.ts'
 import type { LiveQueryRow, LiveRunRow, Tables } from './tables.ts'
 
-/** Nobody knows when a running live query ends, and repeating this request costs little. */
-const askAgainSeconds = 5
+/** Nobody knows when a running live query ends, and a retry costs little. */
+const retryAfterMaxSeconds = 5
 const minuteMs = 60_000
 
 export function sqlLiveStore(db: Kysely<Tables>): LiveStore {
@@ -80,7 +80,7 @@ export function sqlLiveStore(db: Kysely<Tables>): LiveStore {
         )
       }
       return (await query.execute()).map((row) => ({
-        place: [row.position, row.ordinal],
+        position: [row.position, row.ordinal],
         documentId: row.document_id,
         versionId: row.current_version_id,
         title: row.title,
@@ -133,11 +133,11 @@ async function knownKey(db: Kysely<Tables>, { claim }: NewLiveQuery, nowMs: numb
   return { kind: 'known', liveQuery: await withRuns(db, await query.executeTakeFirstOrThrow()) }
 }
 
-/** Counted in the store, so that the limits hold for all processes of an instance together. */
+/** Counts in the store, so that the limits hold for all processes of an instance together. */
 async function overLimit(db: Kysely<Tables>, request: NewLiveQuery, nowMs: number): Promise<Creation | null> {
   const { applicationId, concurrentMax, perMinuteMax } = request
   if (perMinuteMax !== null) {
-    // The query that must leave the window before there is room again: number `perMinuteMax`, counted from the newest.
+    // Another query is allowed when the oldest of the newest `perMinuteMax` queries leaves the window of a minute.
     const recent = await db
       .selectFrom('live_query')
       .select('created_at')
@@ -161,7 +161,7 @@ async function overLimit(db: Kysely<Tables>, request: NewLiveQuery, nowMs: numbe
     .executeTakeFirstOrThrow()
   if (Number(open.count) < concurrentMax) return null
   const waitMs = open.first === null ? minuteMs : Number(open.first) - nowMs
-  const seconds = Math.max(1, Math.min(askAgainSeconds, Math.ceil(waitMs / 1000)))
+  const seconds = Math.max(1, Math.min(retryAfterMaxSeconds, Math.ceil(waitMs / 1000)))
   return { kind: 'too_many', retryAfterSeconds: concurrentMax === 0 ? minuteMs / 1000 : seconds }
 }
 

@@ -10,7 +10,7 @@ import { insertRows } from './insert-rows.ts'
 import type { LiveRunRow, Tables } from './tables.ts'
 
 /** A collector's poll is recorded at most this often, so that a poll without a task rarely costs a disk write. */
-const pollNotedEveryMs = 20_000
+const pollRecordedEveryMs = 20_000
 
 type TaskMethods = 'tasks' | 'lease' | 'task' | 'heartbeat' | 'deliver' | 'complete' | 'openTasks' | 'dueAt' | 'settle'
 
@@ -23,8 +23,8 @@ type RunWithQuery = LiveRunRow & {
 }
 
 /**
- * The task side of live queries. Every change of a run is an update that names the state and the lease that it starts
- * from. If two processes race for one step, exactly one succeeds, whatever the database locks.
+ * The task side of live queries. Every change of a run is a compare-and-set of its state, lease and item count. If two
+ * processes race for one step, exactly one succeeds, whatever the database locks.
  */
 export function liveTasks(db: Kysely<Tables>): Pick<LiveStore, TaskMethods> {
   return {
@@ -57,7 +57,7 @@ export function liveTasks(db: Kysely<Tables>): Pick<LiveStore, TaskMethods> {
     },
 
     async lease(request, nowMs) {
-      await notePoll(db, request.collectorId, request.platforms, request.resourceKinds ?? [''], nowMs)
+      await recordPoll(db, request.collectorId, request.platforms, request.resourceKinds ?? [''], nowMs)
       let query = runsWithQuery(db)
         .where('live_run.platform', 'in', request.platforms)
         .where('live_run.status', 'in', ['pending', 'running'])
@@ -78,7 +78,7 @@ export function liveTasks(db: Kysely<Tables>): Pick<LiveStore, TaskMethods> {
         }
         if (!(await step(db, run, nowMs, 'lease', lease))) continue
         tasks.push({
-          ...inHand({ ...run, ...lease }),
+          ...heldTask({ ...run, ...lease }),
           resourceKind: run.resource_kind as ResourceKind,
           query: run.query,
           maxItems: run.max_items,
@@ -89,7 +89,7 @@ export function liveTasks(db: Kysely<Tables>): Pick<LiveStore, TaskMethods> {
 
     async task(claim, nowMs) {
       const run = await heldRun(db, claim, nowMs)
-      return typeof run === 'string' ? { held: false, why: run } : { held: true, value: inHand(run) }
+      return typeof run === 'string' ? { held: false, why: run } : { held: true, value: heldTask(run) }
     },
 
     async heartbeat(claim, leaseMs, nowMs) {
@@ -97,7 +97,7 @@ export function liveTasks(db: Kysely<Tables>): Pick<LiveStore, TaskMethods> {
       if (typeof run === 'string') return { held: false, why: run }
       const lease_expires_at = Math.min(nowMs + leaseMs, run.deadline_at)
       if (!(await step(db, run, nowMs, 'heartbeat', { lease_expires_at }))) return leaseLost
-      return { held: true, value: inHand({ ...run, lease_expires_at }) }
+      return { held: true, value: heldTask({ ...run, lease_expires_at }) }
     },
 
     async deliver(claim, documents, nowMs) {
@@ -192,7 +192,7 @@ async function step(
   event: RunEvent,
   change: Updateable<LiveRunRow>,
 ): Promise<boolean> {
-  // The state that time has led to is the start of this step, unless this step itself is made by the clock.
+  // A step starts from the state at this time, but a step that the clock causes starts from the stored state.
   const byClock = event === 'lapse' || event === 'deadline'
   const from = byClock ? (run.status as RunState) : stateOf(run, nowMs)
   const status = nextState(from, event)
@@ -227,7 +227,7 @@ async function heldRun(
 const isHolder = (run: LiveRunRow, claim: LeaseClaim): boolean =>
   run.collector_id === claim.collectorId && (claim.leaseId === null || claim.leaseId === run.lease_id)
 
-/** The answer may have been lost, so the same holder gets the same answer when it repeats the end. */
+/** The first response may have been lost, so a holder that repeats the end gets the same response. */
 async function repeatedEnd(
   db: Kysely<Tables>,
   claim: LeaseClaim,
@@ -258,7 +258,7 @@ async function closeQuery(db: Kysely<Tables>, liveQueryId: string, atMs: number)
     .execute()
 }
 
-/** Ingests items up to the bound of the task. A document that the task has already delivered does not count again. */
+/** Ingests items up to the maximum of the task. A document that the task has already delivered does not count again. */
 async function ingestItems(
   db: Kysely<Tables>,
   run: RunWithQuery,
@@ -290,7 +290,7 @@ async function ingestItems(
     const { externalId } = taken[i]!
     if ('documentId' in result && !known.has(externalId)) fresh.set(externalId, result.documentId)
   }
-  const message = `the task takes at most ${run.max_items} items and has them all: complete it`
+  const message = `the task already has its maximum of ${run.max_items} items: complete it`
   let used = 0
   const results = documents.map(
     (one): IngestResult => (one === taken[used] ? stored[used++]! : { refusal: { code: 'too_many_items', message } }),
@@ -298,7 +298,7 @@ async function ingestItems(
   return { results, fresh: [...fresh] }
 }
 
-const inHand = (run: RunWithQuery): HeldTask => ({
+const heldTask = (run: RunWithQuery): HeldTask => ({
   taskId: run.task_id,
   leaseId: run.lease_id!,
   datasetId: run.dataset_id,
@@ -307,7 +307,7 @@ const inHand = (run: RunWithQuery): HeldTask => ({
   leaseExpiresAt: run.lease_expires_at!,
 })
 
-async function notePoll(
+async function recordPoll(
   db: Kysely<Tables>,
   collectorId: string,
   platforms: readonly string[],
@@ -319,12 +319,12 @@ async function notePoll(
     .select(['platform', 'resource_kind'])
     .where('collector_id', '=', collectorId)
     .where('platform', 'in', platforms)
-    .where('polled_at', '>', nowMs - pollNotedEveryMs)
+    .where('polled_at', '>', nowMs - pollRecordedEveryMs)
     .execute()
-  const noted = new Set(fresh.map(({ platform, resource_kind }) => `${resource_kind} ${platform}`))
+  const recorded = new Set(fresh.map(({ platform, resource_kind }) => `${resource_kind} ${platform}`))
   for (const platform of platforms) {
     for (const resource_kind of kinds) {
-      if (noted.has(`${resource_kind} ${platform}`)) continue
+      if (recorded.has(`${resource_kind} ${platform}`)) continue
       await db
         .insertInto('collector_poll')
         .values({ collector_id: collectorId, platform, resource_kind, polled_at: nowMs })

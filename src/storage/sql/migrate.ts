@@ -42,10 +42,10 @@ export async function readSchema(db: Kysely<Tables>, dialect: MigrationDialect):
 }
 
 /** True if the store has a breaking migration that this version does not know. Newer harmless ones do not matter. */
-export const isBeyond = ({ breaking }: Schema): boolean => breaking > newestMigration
+export const isTooNew = ({ breaking }: Schema): boolean => breaking > newestMigration
 
-export function refuseBeyond(schema: Schema): void {
-  if (isBeyond(schema)) throw new NewerStoreError(schema.newest, newestMigration)
+export function refuseTooNew(schema: Schema): void {
+  if (isTooNew(schema)) throw new NewerStoreError(schema.newest, newestMigration)
 }
 
 /**
@@ -58,7 +58,7 @@ export async function migrate(
   nowMs: number,
 ): Promise<readonly string[]> {
   const schema = await readSchema(db, dialect)
-  refuseBeyond(schema)
+  refuseTooNew(schema)
   const pending = migrations.filter((migration) => migration.number > schema.newest)
   if (pending.length === 0) return []
   await sql`create table if not exists schema_migration (number integer primary key, name text not null, applied_at bigint not null)`.execute(

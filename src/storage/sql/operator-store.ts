@@ -11,12 +11,12 @@ import { tagOf } from '../../operator/record-tag.ts'
 import { TidemarkError } from '../../platform/errors.ts'
 import { applyChange } from './apply-change.ts'
 import { newAuditId } from './audit-erasure.ts'
+import { isNotBeingDeleted } from './datasets-being-deleted.ts'
 import { keepClaim } from './kept-claims.ts'
 import { ownerOf, ownerTable } from './key-owners.ts'
-import { isNotLeaving } from './leaving-datasets.ts'
 import type { Tables } from './tables.ts'
 
-/** The changes that may have a condition. */
+/** The changes that may carry a condition (`ifTag`). */
 type Conditional<One> = One extends unknown ? ('ifTag' extends keyof One ? One : never) : never
 
 export function sqlOperatorStore(db: Kysely<Tables>): OperatorStore {
@@ -34,7 +34,7 @@ export function sqlOperatorStore(db: Kysely<Tables>): OperatorStore {
     },
 
     async datasets() {
-      const rows = await db.selectFrom('dataset').selectAll().where(isNotLeaving).orderBy('dataset_id').execute()
+      const rows = await db.selectFrom('dataset').selectAll().where(isNotBeingDeleted).orderBy('dataset_id').execute()
       return rows.map((row) => ({
         datasetId: row.dataset_id,
         name: row.name,
@@ -141,13 +141,13 @@ export function sqlOperatorStore(db: Kysely<Tables>): OperatorStore {
   }
   return store
 
-  /** Refuses a change that was made from another state than the current one. */
+  /** Optimistic locking: refuses a change whose tag is not that of the current record. */
   async function refuseOutdated(change: Change): Promise<void> {
     if (!('ifTag' in change) || change.ifTag === undefined) return
-    const stands = await recordOf(change)
-    if (stands !== null && tagOf(stands) === change.ifTag) return
+    const current = await recordOf(change)
+    if (current !== null && tagOf(current) === change.ifTag) return
     const target = JSON.stringify(targetOf(change))
-    const message = stands === null ? `${target} no longer exists` : `${target} was changed since it was read`
+    const message = current === null ? `${target} no longer exists` : `${target} was changed since it was read`
     throw new TidemarkError('precondition_failed', `${message}: nothing was written`)
   }
 
@@ -219,7 +219,7 @@ async function writeAudit(db: Kysely<Tables>, change: Change, mark: AuditMark): 
     .execute()
 }
 
-/** The change itself, without the parts that would identify a key, and without the state that it was made from. */
+/** The change itself, without the hash of a key and without its condition. */
 function detailOf(change: Change): object {
   const { kind: _, ifTag: _made, ...detail } = change as Change & Condition
   if (change.kind === 'key.create') return auditedKey(change)
@@ -227,7 +227,7 @@ function detailOf(change: Change): object {
   return detail
 }
 
-/** Also records the owner's id under its own name, as in every line from before keys had a kind of owner. */
+/** Also records the owner's id under its own name, as entries did before keys had a kind of owner. */
 function auditedKey({ keyId, owner, rights, name, prefix, expiresAt }: NewKey): object {
   const table = ownerTable(owner.kind)
   return {

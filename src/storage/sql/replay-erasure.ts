@@ -9,14 +9,14 @@ import { insertRows } from './insert-rows.ts'
 import type { DocumentRow, ErasedDocumentRow, Tables } from './tables.ts'
 import { tombstoneSecret } from './tombstones.ts'
 
-/** A document that was erased after the moment to which the store was restored, with the job that erased it. */
+/** A document that was erased after the backup was made, with the job that erased it. */
 export interface ErasedSince extends Pick<ErasedDocumentRow, 'document_id' | 'erasure_id' | 'tombstone'> {
   readonly keepTombstone: boolean
 }
 
 /**
- * Adopts the secret for tombstones. An instance has one secret for its whole life, so a store either has it already or
- * is from before the first erasure. Returns the secret that is now in use.
+ * Adopts the secret for tombstones. An instance keeps one secret for its whole life, so a store has either that secret
+ * or none, if it is from before the first erasure. Returns the secret that is now in use.
  */
 export async function takeOverSecret(db: Kysely<Tables>, secret: string | null): Promise<string | null> {
   const known = await tombstoneSecret(db)
@@ -26,7 +26,7 @@ export async function takeOverSecret(db: Kysely<Tables>, secret: string | null):
 }
 
 /**
- * Hides the documents that the store has, and records that the others were erased. Returns the documents that it had.
+ * Hides the documents that the store has, and records that the others were erased. Returns the hidden documents.
  */
 export async function hideAgain(
   db: Kysely<Tables>,
@@ -65,7 +65,7 @@ export async function hideAgain(
 }
 
 /** Expires the results of runs. The server then deletes their files. */
-export async function endRuns(db: Kysely<Tables>, runIds: readonly string[], nowMs: number): Promise<void> {
+export async function expireRunResults(db: Kysely<Tables>, runIds: readonly string[], nowMs: number): Promise<void> {
   for (const some of idLists(runIds)) {
     const runs = db.updateTable('analysis_run').set({ expires_at: nowMs })
     await runs.where('run_id', 'in', some).where('expires_at', '>', nowMs).execute()
@@ -80,7 +80,7 @@ interface Replayed {
   readonly again: number
 }
 
-/** Audits a replayed erasure, because its original audit lines were lost with the later state of the store. */
+/** Audits a replayed erasure, because its original audit entries were lost with the later state of the store. */
 export const auditReplay = (
   db: Kysely<Tables>,
   { erasureId, actor, createdAt, documents, again }: Replayed,

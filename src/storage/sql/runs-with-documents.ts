@@ -6,7 +6,7 @@ import { idTimeMs } from '../../platform/ids.ts'
 import { parseKnownBound } from '../../platform/time.ts'
 import type { DocumentRow, Tables } from './tables.ts'
 
-const haveRead: readonly RunStatus[] = ['validating', 'running', 'succeeded']
+const statusesWithInput: readonly RunStatus[] = ['validating', 'running', 'succeeded']
 
 /**
  * Analysis runs, other than the known ones, whose input may have contained one of the documents. Compares only the
@@ -21,7 +21,7 @@ export async function runsWith(
   const runs = await db
     .selectFrom('analysis_run')
     .select(['run_id', 'input_scope', 'scope', 'input_cutoff_at'])
-    .where('status', 'in', haveRead)
+    .where('status', 'in', statusesWithInput)
     .orderBy('run_id')
     .execute()
   const listed = new Set(known)
@@ -33,11 +33,11 @@ export async function runsWith(
       const to = created_to === undefined ? Number.POSITIVE_INFINITY : parseKnownBound(created_to)
       const { entries } = JSON.parse(scope) as Scope
       return documents.some(({ document_id, dataset_id, source_platform }) => {
-        const cameAt = idTimeMs(document_id)
+        const ingestedAt = idTimeMs(document_id)
         return (
-          cameAt <= input_cutoff_at &&
-          cameAt >= from &&
-          cameAt < to &&
+          ingestedAt <= input_cutoff_at &&
+          ingestedAt >= from &&
+          ingestedAt < to &&
           entries.some(
             ({ datasets, platforms }) =>
               datasets.includes(dataset_id) && (platforms === null || platforms.includes(source_platform)),

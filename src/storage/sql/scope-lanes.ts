@@ -11,15 +11,15 @@ export interface Lane {
   readonly platform: string | null
 }
 
-/** The number of lanes that one statement reads. */
+/** The maximum number of lanes that one statement reads. */
 const lanesMax = 64
 
 export function lanesOf(entries: readonly Pick<ScopeEntry, 'datasets' | 'platforms'>[]): Lane[] {
   const lanes = new Map<string, Lane>()
   const add = (lane: Lane) => lanes.set(JSON.stringify([lane.dataset, lane.platform]), lane)
   for (const { datasets, platforms } of entries) {
-    const apart = platforms !== null && datasets.length * platforms.length <= lanesMax ? platforms : [null]
-    for (const dataset of datasets) for (const platform of apart) add({ dataset, platform })
+    const separate = platforms !== null && datasets.length * platforms.length <= lanesMax ? platforms : [null]
+    for (const dataset of datasets) for (const platform of separate) add({ dataset, platform })
   }
   // No document may be in two lanes.
   return [...lanes.values()].filter(

@@ -28,8 +28,8 @@ import { sqlSearchTexts } from './search-texts.ts'
 import type { Tables } from './tables.ts'
 
 /**
- * All ports of the relational store. A method takes and returns plain data. It works in the one transaction in which it
- * is called, so it is all or nothing on every dialect.
+ * All ports of the relational store. A method takes and returns plain data. On every dialect, each call is all or
+ * nothing and reads one snapshot.
  */
 export interface Store {
   readonly access: AccessStore

@@ -5,7 +5,7 @@ import { namedCalls, type StoreCalls, storeCalls } from './store-calls.ts'
 
 const { commit: _, ...withoutCommit } = storeCalls.operator
 
-test('a call that is not named, or is named otherwise, fails the type check', () => {
+test('a missing or misnamed call fails the type check', () => {
   // The compiler proves it: an expected error that does not occur is itself an error.
   const tables: StoreCalls[] = [
     storeCalls,
@@ -21,7 +21,7 @@ test('a call that is not named, or is named otherwise, fails the type check', ()
   assert.equal(tables.length, 5)
 })
 
-test('locks that are taken together are always taken in one order', () => {
+test('locks that are taken together are always taken in the same order', () => {
   const pairs = namedCalls.flatMap(({ write }) =>
     (write?.locks ?? []).flatMap((first, i) => write!.locks.slice(i + 1).map((second) => [first, second] as const)),
   )
@@ -32,7 +32,7 @@ test('locks that are taken together are always taken in one order', () => {
   }
 })
 
-test('a remote store passes every call on under its name, with what it is', async () => {
+test('a remote store passes on every call with its name and its declaration', async () => {
   const store = remoteStore(async ({ port, method, write }, args) => ({ port, method, locks: write?.locks, args }))
   assert.deepEqual(await store.content.ingest([], 5), {
     port: 'content',

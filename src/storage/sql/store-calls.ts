@@ -4,10 +4,10 @@ const readsById = { byId: true, statements: 'one' } as const
 
 /**
  * Declares every call of the store: whether it reads or writes, which locks a write takes, and which notification it
- * sends to other processes. The only place that says this. The type check fails for a call that is missing or has
- * another name in its port, so a renamed call cannot lose its lock.
+ * sends to other processes. The type check fails for a call that is missing or has another name in its port, so a
+ * renamed call cannot lose its lock.
  *
- * SQLite has one writer thread instead of locks, and no other processes to notify.
+ * SQLite has one writer thread instead of locks, and does not send these notifications.
  */
 export const storeCalls = {
   access: {
@@ -67,7 +67,7 @@ export const storeCalls = {
     reportPurged: { locks: ['indexSource'] },
     reportRemoved: { locks: ['indexSource'] },
     putChunks: { locks: ['indexSource'] },
-    madeProfiles: 'reads',
+    activeProfiles: 'reads',
     awaitVectors: { locks: ['indexSource'] },
     waitingChunks: 'reads',
     stillWaiting: 'reads',
@@ -150,7 +150,7 @@ export const storeCalls = {
     // cache with each key what it may read.
     begin: { locks: ['operator', 'content', 'analysis', 'erasures'], announces: 'operator' },
     hide: { locks: ['operator', 'content', 'analysis', 'erasures'], announces: 'content' },
-    tellArrivals: { locks: ['content', 'erasures'], announces: 'content' },
+    announceArrivals: { locks: ['content', 'erasures'], announces: 'content' },
     // A call that stores chunks or vectors holds the same lock while it checks that their document still exists.
     remove: { locks: ['indexSource', 'erasures'] },
     // Retention removes events under the same lock.
@@ -174,14 +174,14 @@ export const storeCalls = {
   history: {
     mark: 'reads',
     lacks: 'reads',
-    // Nobody may get a position meanwhile.
-    goOn: { locks: ['operator', 'content', 'analysis', 'erasures', 'history'] },
+    // No position may be assigned meanwhile.
+    startNewHistory: { locks: ['operator', 'content', 'analysis', 'erasures', 'history'] },
     lastLoss: 'reads',
   },
   clock: {
-    believedUntil: 'reads',
+    trustedUntil: 'reads',
     newestTime: 'reads',
-    believe: { locks: ['clock'] },
+    trust: { locks: ['clock'] },
     confirm: { locks: ['operator', 'clock'] },
   },
 } as const satisfies StoreCalls
@@ -191,12 +191,12 @@ export type StoreCalls = {
 }
 
 /**
- * A reading call has one snapshot and cannot write. A write that is declared as a read by mistake fails its first test.
+ * A reading call has one snapshot and cannot write, so a write that is declared as a read fails.
  */
 export type StoreCall = 'reads' | ReadsById | Write
 
 /**
- * A call that reads rows by their ids only, so one query plan fits all ids. A call with one statement needs no
+ * A call that only reads rows by their ids, so that one query plan fits all ids. A call with one statement needs no
  * transaction, because one statement has one snapshot.
  */
 export interface ReadsById {
@@ -205,7 +205,10 @@ export interface ReadsById {
 }
 
 export interface Write {
-  /** Taken first, in this order, and held to the end of the transaction. One writer at a time across all processes. */
+  /**
+   * Taken first, in this order, and held to the end of the transaction. Across all processes, one writer at a time
+   * holds a lock.
+   */
   readonly locks: readonly [WriteLock, ...WriteLock[]]
   /** The notification that other processes get at once. They find all other changes by polling. */
   readonly announces?: Announcement

@@ -4,7 +4,7 @@ import { eventTypes } from '../../changes/change-log.ts'
 import { firstIdAt } from '../../platform/ids.ts'
 import { parseKnownBound } from '../../platform/time.ts'
 import { isVersionOpen } from './browse-conditions.ts'
-import { mayBeTold } from './event-readers.ts'
+import { mayBeReadable } from './event-readers.ts'
 import type { Tables } from './tables.ts'
 
 /**
@@ -25,7 +25,7 @@ export async function changesOf(
     .select((eb) => [eb.fn.min('event.ingested_at').as('firstAt'), eb.fn.max('event.ingested_at').as('lastAt')])
     .where('event.sequence', '>', after)
     .where('event.sequence', '<=', through)
-    .where(mayBeTold(scope, eventTypes))
+    .where(mayBeReadable(scope, eventTypes))
     .where((eb) => {
       // Not a join: a planner without statistics would scan all documents for a few events.
       let inScope = eb

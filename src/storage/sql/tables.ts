@@ -139,7 +139,7 @@ interface UsageRow {
   used: number
 }
 
-/** How many requests an application may make now, shared by all processes. */
+/** Token buckets of the rate limits, shared by all processes. */
 interface RateBucketRow {
   name: string
   tokens: number
@@ -210,7 +210,7 @@ export interface EventRow {
   ingested_at: number
   /** Bits of `access/event-fields.ts`; null for events of earlier versions. */
   opened_by: number | null
-  /** The document's values when the event was written. */
+  /** The document's language, region and publication time when the event was written. */
   language: string | null
   region: string | null
   published_at: number | null
@@ -452,7 +452,7 @@ interface IndexCopyRow {
   seen_at: number
 }
 
-/** A time at which the store was found to lack data that it had before. */
+/** A detected rollback of the store, which lacked data that it had before. */
 interface HistoryRow {
   history_id: string
   noticed_at: number

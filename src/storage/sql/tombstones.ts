@@ -3,9 +3,10 @@ import type { Kysely } from 'kysely'
 import type { Identity } from '../../operator/erasure-store.ts'
 import type { Tables } from './tables.ts'
 
-/** Ids in one statement: far below the limit of any database. */
-const atOnce = 200
+/** Far below the limit of any database. */
+const idsPerStatement = 200
 
+/** Makes tombstones: keyed hashes (HMAC-SHA-256) of what identifies a document. */
 export class Tombstones {
   readonly #secret: string
 
@@ -31,7 +32,8 @@ export async function knownTombstones(db: Kysely<Tables>): Promise<Tombstones | 
   return secret === null ? null : new Tombstones(secret)
 }
 
-export async function tombstonesToBe(db: Kysely<Tables>): Promise<Tombstones> {
+/** Creates the secret before the first erasure. */
+export async function ensureTombstones(db: Kysely<Tables>): Promise<Tombstones> {
   const known = await knownTombstones(db)
   if (known !== null) return known
   const secret = randomBytes(32).toString('hex')
@@ -47,8 +49,8 @@ export async function erasedAmong<T extends Identity>(
 ): Promise<Set<T>> {
   const erased = new Set<T>()
   if (tombstones === null) return erased
-  for (let from = 0; from < documents.length; from += atOnce) {
-    const hashes = new Map(documents.slice(from, from + atOnce).map((one) => [one, tombstones.of(one)]))
+  for (let from = 0; from < documents.length; from += idsPerStatement) {
+    const hashes = new Map(documents.slice(from, from + idsPerStatement).map((one) => [one, tombstones.of(one)]))
     const rows = await db
       .selectFrom('erased_document')
       .select('tombstone')

@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely'
-import type { IndexSource, MadeProfile } from '../../indexing/index-source.ts'
+import type { ActiveProfile, IndexSource } from '../../indexing/index-source.ts'
 import type { ChunkRecord } from '../../search/version-chunks.ts'
 import { idLists } from './id-lists.ts'
 import { insertRows } from './insert-rows.ts'
@@ -16,7 +16,7 @@ import type { Tables } from './tables.ts'
 type VectorQueue = Pick<
   IndexSource,
   | 'putChunks'
-  | 'madeProfiles'
+  | 'activeProfiles'
   | 'awaitVectors'
   | 'waitingChunks'
   | 'stillWaiting'
@@ -29,10 +29,10 @@ type VectorQueue = Pick<
 
 export function sqlVectorQueue(db: Kysely<Tables>): VectorQueue {
   return {
-    madeProfiles: () => madeProfiles(db),
+    activeProfiles: () => activeProfiles(db),
 
-    async putChunks(given) {
-      const chunks = await ofDocumentsThere(db, given)
+    async putChunks(received) {
+      const chunks = await ofExistingDocuments(db, received)
       const versionIds = [...new Set(chunks.map(({ versionId }) => versionId))]
       const found: { chunk_id: string; replaced: number | null }[] = []
       for (const some of idLists(versionIds)) {
@@ -48,15 +48,15 @@ export function sqlVectorQueue(db: Kysely<Tables>): VectorQueue {
         fresh.flatMap(({ chunkId, textHash }) => (textHash === null ? [] : { text_hash: textHash, chunk_id: chunkId })),
       )
       const kept = new Set(chunks.map(({ chunkId }) => chunkId))
-      await replace(
+      await markReplaced(
         db,
         found.filter((row) => row.replaced === null && !kept.has(row.chunk_id)).map((row) => row.chunk_id),
       )
-      await bringBack(
+      await markCurrent(
         db,
         found.filter((row) => row.replaced !== null && kept.has(row.chunk_id)).map((row) => row.chunk_id),
       )
-      for (const profile of await madeProfiles(db)) {
+      for (const profile of await activeProfiles(db)) {
         for (const some of idLists([...kept])) {
           // Chunks that the model refused are tried again too, because another model may now have the same name.
           await db
@@ -64,28 +64,28 @@ export function sqlVectorQueue(db: Kysely<Tables>): VectorQueue {
             .where('profile_id', '=', profile.profileId)
             .where('chunk_id', 'in', some)
             .execute()
-          const lacking = await lostChunks(db, profile)
+          const missing = await lostChunks(db, profile)
             .select('chunk.chunk_id')
             .where('chunk.chunk_id', 'in', some)
             .execute()
-          await wait(
+          await enqueue(
             db,
             profile.profileId,
-            lacking.map((row) => row.chunk_id),
+            missing.map((row) => row.chunk_id),
           )
         }
       }
     },
 
     async awaitVectors(profileId, chunkIds) {
-      const made = (await madeProfiles(db)).find((one) => one.profileId === profileId)
+      const made = (await activeProfiles(db)).find((one) => one.profileId === profileId)
       let awaited = 0
       for (const some of idLists(chunkIds)) {
         const lost = await lostChunks(db, made ?? { profileId, languages: null })
           .select('chunk.chunk_id')
           .where('chunk.chunk_id', 'in', some)
           .execute()
-        await wait(
+        await enqueue(
           db,
           profileId,
           lost.map((row) => row.chunk_id),
@@ -110,8 +110,8 @@ export function sqlVectorQueue(db: Kysely<Tables>): VectorQueue {
         .orderBy('pending_vector.chunk_id', 'desc')
         .limit(limit)
         .execute()
-      const lacking = rows.filter((row) => row.vector === null).flatMap((row) => row.text_hash ?? [])
-      const made = await vectorsOfTexts(db, profileId, lacking)
+      const missing = rows.filter((row) => row.vector === null).flatMap((row) => row.text_hash ?? [])
+      const made = await vectorsOfTexts(db, profileId, missing)
       return rows.map((row) => ({
         chunkId: row.chunk_id,
         documentId: row.document_id,
@@ -207,7 +207,7 @@ export function sqlVectorQueue(db: Kysely<Tables>): VectorQueue {
 
     async vectorGaps() {
       const gaps = { lost: 0, refused: 0 }
-      for (const profile of await madeProfiles(db)) {
+      for (const profile of await activeProfiles(db)) {
         const lost = await lostChunks(db, profile)
           .select((eb) => eb.fn.countAll<number>().as('count'))
           .executeTakeFirstOrThrow()
@@ -225,32 +225,35 @@ export function sqlVectorQueue(db: Kysely<Tables>): VectorQueue {
 }
 
 /**
- * Queues every chunk that should have a vector of the profile. Called when vectors of the profile are to be made from
- * now on.
+ * Queues every chunk that should have a vector of the profile. Called when the service starts to make vectors of the
+ * profile.
  */
-export async function awaitAllVectors(db: Kysely<Tables>, profile: MadeProfile): Promise<void> {
+export async function awaitAllVectors(db: Kysely<Tables>, profile: ActiveProfile): Promise<void> {
   await db
     .insertInto('pending_vector')
     .columns(['profile_id', 'chunk_id'])
     .expression((eb) =>
-      lackingChunks(db, profile).select([eb.val(profile.profileId).as('profile_id'), 'chunk.chunk_id as chunk_id']),
+      chunksWithoutVector(db, profile).select([
+        eb.val(profile.profileId).as('profile_id'),
+        'chunk.chunk_id as chunk_id',
+      ]),
     )
     .onConflict((conflict) => conflict.columns(['profile_id', 'chunk_id']).doNothing())
     .execute()
 }
 
 /** Chunks that should have a vector of the profile, and neither have one nor were refused. */
-const lackingChunks = (db: Kysely<Tables>, { profileId, languages }: MadeProfile) =>
+const chunksWithoutVector = (db: Kysely<Tables>, { profileId, languages }: ActiveProfile) =>
   db
     .selectFrom('chunk')
     .whereRef('chunk.ends_at', '>', 'chunk.starts_at')
     .where('chunk.replaced', 'is', null)
-    .where(isNotIn('chunk_vector', profileId))
-    .where(isNotIn('refused_vector', profileId))
-    .$if(languages !== null, (chunks) => chunks.where(isIn(languages!)))
+    .where(hasNoRowIn('chunk_vector', profileId))
+    .where(hasNoRowIn('refused_vector', profileId))
+    .$if(languages !== null, (chunks) => chunks.where(isInLanguage(languages!)))
 
 /** Only texts that declare their language, because a search can distinguish them from the others. */
-const isIn = (languages: readonly string[]) =>
+const isInLanguage = (languages: readonly string[]) =>
   sql<boolean>`exists (
     select 1 from document_version version join document on document.document_id = version.document_id
     where version.version_id = chunk.version_id
@@ -286,11 +289,11 @@ async function vectorsOfTexts(
   return found
 }
 
-/** Lacking chunks that are not even queued. The invariant says that there are none. */
-const lostChunks = (db: Kysely<Tables>, profile: MadeProfile) =>
-  lackingChunks(db, profile).where(isNotIn('pending_vector', profile.profileId))
+/** Chunks without a vector that are not queued either. The invariant says that there are none. */
+const lostChunks = (db: Kysely<Tables>, profile: ActiveProfile) =>
+  chunksWithoutVector(db, profile).where(hasNoRowIn('pending_vector', profile.profileId))
 
-const isNotIn = (table: 'chunk_vector' | 'refused_vector' | 'pending_vector', profileId: string) =>
+const hasNoRowIn = (table: 'chunk_vector' | 'refused_vector' | 'pending_vector', profileId: string) =>
   sql<boolean>`not exists (
     select 1 from ${sql.table(table)} other where other.profile_id = ${profileId} and other.chunk_id = chunk.chunk_id
   )`
@@ -307,7 +310,7 @@ export async function defaultProfile(db: Kysely<Tables>): Promise<string | null>
 /** The value of `vectors_for` for a profile that makes vectors of every text. */
 export const anyLanguage = '*'
 
-async function madeProfiles(db: Kysely<Tables>): Promise<MadeProfile[]> {
+async function activeProfiles(db: Kysely<Tables>): Promise<ActiveProfile[]> {
   const rows = await db
     .selectFrom('embedding_profile')
     .select(['profile_id', 'vectors_for'])
@@ -321,7 +324,10 @@ async function madeProfiles(db: Kysely<Tables>): Promise<MadeProfile[]> {
 }
 
 /** Drops chunks whose document has been erased since it was read. */
-async function ofDocumentsThere(db: Kysely<Tables>, chunks: readonly ChunkRecord[]): Promise<readonly ChunkRecord[]> {
+async function ofExistingDocuments(
+  db: Kysely<Tables>,
+  chunks: readonly ChunkRecord[],
+): Promise<readonly ChunkRecord[]> {
   const there = new Set<string>()
   for (const some of idLists([...new Set(chunks.map(({ documentId }) => documentId))])) {
     const rows = await db.selectFrom('document').select('document_id').where('document_id', 'in', some).execute()
@@ -330,18 +336,20 @@ async function ofDocumentsThere(db: Kysely<Tables>, chunks: readonly ChunkRecord
   return chunks.filter(({ documentId }) => there.has(documentId))
 }
 
-const wait = (db: Kysely<Tables>, profileId: string, chunkIds: readonly string[]): Promise<void> =>
+const enqueue = (db: Kysely<Tables>, profileId: string, chunkIds: readonly string[]): Promise<void> =>
   insertRows(
     db,
     'pending_vector',
     chunkIds.map((chunk_id) => ({ profile_id: profileId, chunk_id })),
   )
 
-/** Marks chunks that no longer belong to their version. An index may still find them, so they are kept to be shown. */
-async function replace(db: Kysely<Tables>, chunkIds: readonly string[]): Promise<void> {
+/**
+ * Marks chunks that no longer belong to their version. They are kept, because an index may still find and show them.
+ */
+async function markReplaced(db: Kysely<Tables>, chunkIds: readonly string[]): Promise<void> {
   for (const some of idLists(chunkIds)) {
     await db.updateTable('chunk').set({ replaced: 1 }).where('chunk_id', 'in', some).execute()
-    // By profile, because the tables are stored in that order.
+    // By profile, because the primary keys begin with it.
     const profiles = await db.selectFrom('embedding_profile').select('profile_id').execute()
     for (const { profile_id } of profiles) {
       for (const table of ['chunk_vector', 'pending_vector', 'refused_vector'] as const) {
@@ -351,7 +359,7 @@ async function replace(db: Kysely<Tables>, chunkIds: readonly string[]): Promise
   }
 }
 
-async function bringBack(db: Kysely<Tables>, chunkIds: readonly string[]): Promise<void> {
+async function markCurrent(db: Kysely<Tables>, chunkIds: readonly string[]): Promise<void> {
   for (const some of idLists(chunkIds)) {
     await db.updateTable('chunk').set({ replaced: null }).where('chunk_id', 'in', some).execute()
   }

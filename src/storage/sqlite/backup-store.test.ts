@@ -27,7 +27,7 @@ const documents = (name: string, count: number) =>
   Array.from({ length: count }, (_, i) => ({ datasetId: 'd', platform: 'p', externalId: `${name}-${i}`, body: 'b' }))
 
 suite('the copy of a store', () => {
-  test('is of one moment and comes to its end, however much is written meanwhile', async (t) => {
+  test('is a snapshot of one moment and is completed, however much is written meanwhile', async (t) => {
     const dataDir = folder(t)
     const open = await openWithDataset(dataDir)
     await open.store.content.ingest(documents('before', 5000), Date.now())
@@ -42,14 +42,14 @@ suite('the copy of a store', () => {
     copying = false
     await writing
     const { document, event } = copy.counts
-    assert.equal(document, event, 'every document with its event')
+    assert.equal(document, event, 'every document has its event')
     assert.ok(document! >= 5000 && document! < 5000 + during * 5)
     assert.ok(steps.length > 1)
-    assert.ok(!readdirSync(dataDir).some((name) => name.startsWith('copy.sqlite-')), 'it stands alone')
+    assert.ok(!readdirSync(dataDir).some((name) => name.startsWith('copy.sqlite-')), 'it is a single file')
     await open.close()
   })
 
-  test('one that a newer version has served is copied and prepared by this one, as long as nothing broke for it', async (t) => {
+  test('of a newer version can be made and restored by this one, unless a migration is breaking', async (t) => {
     const [dataDir, restored] = [folder(t), folder(t)]
     await (await openWithDataset(dataDir)).close()
     const later = newestMigration + 1
@@ -67,7 +67,7 @@ suite('the copy of a store', () => {
     assert.ok('unknown' in access)
   })
 
-  test('a store that a process has open is in use, another one is not', async (t) => {
+  test('is refused only while a process has the store open', async (t) => {
     const dataDir = folder(t)
     refuseInUse(storePath(dataDir))
     const open = await openWithDataset(dataDir)

@@ -5,12 +5,12 @@ import { BackupError, type Report } from '../../operator/backup-manifest.ts'
 import type { StoreCopy } from '../../operator/make-backup.ts'
 import { isThere } from '../../platform/is-there.ts'
 import { sqliteErrorKind } from '../full-disk.ts'
-import { newestMigration, readSchema, refuseBeyond } from '../sql/migrate.ts'
+import { newestMigration, readSchema, refuseTooNew } from '../sql/migrate.ts'
 import type { Tables } from '../sql/tables.ts'
 import { sqliteMigrationDialect } from './migration-dialect.ts'
 import { isBusy, openSqlite } from './node-sqlite.ts'
 
-/** Pages copied between two reports (4 MB). */
+/** Pages that are copied between two reports: 4 MB. */
 const pagesAtOnce = 1000
 
 const counted = [
@@ -27,10 +27,10 @@ const counted = [
 ] as const satisfies readonly (keyof Tables)[]
 
 /**
- * Copies the store at `from` into the new file `to`: the pages of one snapshot, held by a read transaction. Without it,
- * SQLite would start over whenever another process writes, and never finish under steady writes. Writers go on; their
- * write-ahead log is not checkpointed meanwhile, and grows. VACUUM INTO also holds a snapshot, and took two to four
- * times as long.
+ * Copies the store at `from` into the new file `to`. A read transaction holds one snapshot of its pages. Without the
+ * transaction, SQLite would start over whenever another process writes, and never finish under steady writes. Writes
+ * continue meanwhile, and the write-ahead log grows, because it is not checkpointed. VACUUM INTO also holds a snapshot,
+ * but it is slower, because it rebuilds every table.
  */
 export async function copyStore(from: string, to: string, now: number, report: Report): Promise<StoreCopy> {
   if (!isThere(from)) throw new BackupError(`there is no store at ${from}: set TIDEMARK_DATA_DIR to a data folder`)
@@ -39,9 +39,8 @@ export async function copyStore(from: string, to: string, now: number, report: R
     source.raw.exec('begin')
     // The first read takes the snapshot.
     const found = await readSchema(source.db, sqliteMigrationDialect)
-    refuseBeyond(found)
-    // A store that a newer version has served, and that this version can work with, can also be restored by this
-    // version.
+    refuseTooNew(found)
+    // A newer version may have applied harmless migrations. This version can restore such a store.
     const schema = Math.min(found.newest, newestMigration)
     const counts = await countRows(source.db)
     const pageBytes = numberOf(source.raw, 'page_size')
@@ -62,7 +61,7 @@ export async function copyStore(from: string, to: string, now: number, report: R
   }
 }
 
-/** Like the check of a copy, and also looks up every foreign key. It may be slow, because nobody waits for it. */
+/** Like the check of a copy, and also checks every foreign key, which can be slow. */
 export async function examineStore(path: string, counts: Counts, now: number): Promise<StoreCopy['artifacts']> {
   const artifacts = await checkCopy(path, counts, now)
   const { raw } = openSqlite(path, true)
@@ -81,7 +80,7 @@ type Counts = Readonly<Record<string, number>>
 async function checkCopy(path: string, counts: Counts, now: number): Promise<StoreCopy['artifacts']> {
   const { raw, db } = openSqlite(path, false)
   try {
-    // A single file, which can be read where nothing can be written.
+    // Leaves a single file, which can also be read on a read-only file system.
     raw.exec('pragma journal_mode = delete')
     const found = raw.prepare('pragma integrity_check(1)').get()?.integrity_check
     if (found !== 'ok') throw new BackupError(`the store is damaged (${found}): restore an earlier backup`)
@@ -124,8 +123,8 @@ const sqliteCorrupt = 11
 const sqliteNotDatabase = 26
 
 /**
- * Only a process that is alone with a store can lock it exclusively. A leftover write-ahead log is checkpointed;
- * nothing else changes. A damaged file, or one that is not a database, counts as not in use.
+ * Throws if another process has the store open, because then it cannot be locked exclusively. Checkpoints a leftover
+ * write-ahead log, and changes nothing else. A damaged file, or one that is not a database, counts as not in use.
  */
 export function refuseInUse(path: string): void {
   if (!isThere(path)) return
@@ -144,7 +143,7 @@ export function refuseInUse(path: string): void {
   }
 }
 
-/** SQLite would apply a leftover log to the store that replaces this one. */
+/** Removes a leftover log, because SQLite would apply it to the store that replaces this one. */
 export async function removeStoreLog(path: string): Promise<void> {
   for (const end of ['-wal', '-shm', '-journal']) await rm(path + end, { force: true })
 }

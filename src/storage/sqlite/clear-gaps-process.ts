@@ -1,14 +1,14 @@
 import { closeSync, fsyncSync, openSync, readSync, statSync, writeSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
-import { clearGap, pageBytesOf, tellablePagesMax } from './page-gaps.ts'
-import { cutLog } from './scrub.ts'
+import { clearGap, pageBytesOf, unambiguousPagesMax } from './page-gaps.ts'
+import { truncateLog } from './scrub.ts'
 
 /**
- * Overwrites the gaps of all pages of the given database file, a batch of pages at a time, each while no other
- * connection can write and the write-ahead log is empty, so that the file has the newest state of every page. Readers
- * go on, because they ignore gaps.
+ * Overwrites the gaps of all pages of the given database file, one batch of pages at a time. During a batch, no other
+ * connection can write and the write-ahead log is empty, so the file has the newest state of every page. Reads
+ * continue, because they ignore gaps.
  *
- * This runs in a process of its own, because closing the file would release all locks that the process has on it.
+ * This runs in a process of its own, because closing the file would release all locks of the process on it.
  */
 const bytesAtOnce = 16 * 2 ** 20
 const triesMax = 100
@@ -22,9 +22,9 @@ readSync(file, head, 0, head.length, 0)
 const pageBytes = pageBytesOf(head)
 const portion = Buffer.alloc(bytesAtOnce)
 const pages = (): number => Math.floor(statSync(path).size / pageBytes)
-if (pages() > tellablePagesMax) database.exec('pragma temp_store = file; vacuum')
+if (pages() > unambiguousPagesMax) database.exec('pragma temp_store = file; vacuum')
 else for (let at = 0; at < pages() * pageBytes; at += bytesAtOnce) clearPortion(at)
-cutLog(database)
+truncateLog(database)
 database.close()
 closeSync(file)
 
@@ -40,7 +40,7 @@ function clearPortion(at: number): void {
   }
   if (cleared > 0) {
     fsyncSync(file)
-    // A change by another connection makes every connection drop its cached pages, with the contents of their gaps.
+    // This change makes every other connection drop its cached pages, with the contents of their gaps.
     const { user_version } = database.prepare('pragma user_version').get()!
     database.exec(`pragma user_version = ${user_version}`)
   }
@@ -49,11 +49,11 @@ function clearPortion(at: number): void {
 
 function beginWithEmptyLog(): void {
   for (let tries = 0; tries < triesMax; tries++) {
-    cutLog(database)
+    truncateLog(database)
     database.exec('begin immediate')
     const log = statSync(`${path}-wal`, { throwIfNoEntry: false })
     if ((log?.size ?? 0) === 0) return
-    // Another connection wrote between the two steps.
+    // Another connection wrote between the checkpoint and the lock.
     database.exec('rollback')
   }
   throw new Error('the store is busy with writes: page gaps are cleared later')

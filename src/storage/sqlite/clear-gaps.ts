@@ -3,7 +3,8 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
 /**
- * Removes deleted data from between the cells of the pages (`page-gaps.ts`) of a database file, which may be in use.
+ * Removes deleted data from the unallocated space of the pages (`page-gaps.ts`) of a database file, which may be in
+ * use.
  */
 export async function clearGaps(path: string): Promise<void> {
   const program = fileURLToPath(new URL('./clear-gaps-process.ts', import.meta.url))

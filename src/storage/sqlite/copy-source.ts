@@ -6,15 +6,15 @@ import { newestMigration, readSchema } from '../sql/migrate.ts'
 import { sqliteMigrationDialect } from './migration-dialect.ts'
 import { isBusy, openSqlite, queriesOn, type SqliteConnection } from './node-sqlite.ts'
 
-/** Opens the store at a path to read one snapshot of it. A server that has it open goes on, and may write. */
+/** Opens the store at a path to read one snapshot of it. A server that has it open can continue to read and write. */
 export async function openCopySource(path: string): Promise<OpenCopySource> {
-  const held = holdAlone(path)
+  const held = openExclusively(path)
   const { raw, db } = held ?? openSqlite(path, true)
   try {
     if (held === null) raw.exec('begin')
     // The first read takes the snapshot.
     const schema = (await readSchema(db, sqliteMigrationDialect)).newest
-    // Also refuses a newer schema that this version could work with, because it could not copy unknown data.
+    // Also refuses a newer schema that this version could work with, because it could not copy the new data.
     if (schema > newestMigration) throw new NewerStoreError(schema, newestMigration)
     if (schema < newestMigration) {
       throw new CopyError(
@@ -49,10 +49,10 @@ export async function openCopySource(path: string): Promise<OpenCopySource> {
 const quoted = (names: readonly string[]): string => names.map((name) => `"${name}"`).join(', ')
 
 /**
- * Only a process that is alone with a store can switch off its write-ahead log and lock the file; null if it is not
- * alone.
+ * Opens the store and locks it, which needs the write-ahead log to be switched off. Returns null if another process has
+ * the store open.
  */
-function holdAlone(path: string): SqliteConnection | null {
+function openExclusively(path: string): SqliteConnection | null {
   const raw = new DatabaseSync(path)
   try {
     raw.exec('pragma journal_mode = delete; begin exclusive')

@@ -35,7 +35,7 @@ function isUnavailable(reason: unknown): true {
   return true
 }
 
-test('a reader exits: its call can be retried, the others are answered, and another reader replaces it', async () => {
+test('when a reader exits, its calls can be retried, other calls succeed, and a new reader replaces it', async () => {
   await withStore(async (open, events) => {
     await commit(open, 'a')
     for (let round = 0; round < 3; round++) {
@@ -51,22 +51,22 @@ test('a reader exits: its call can be retried, the others are answered, and anot
   })
 })
 
-test('the writer exits: its transaction is rolled back, the next one does the waiting calls, reads go on', async () => {
+test('when the writer exits, its transaction is rolled back, a new writer takes the waiting calls, and reads continue', async () => {
   await withStore(async (open, events) => {
     await commit(open, 'before')
     for (let round = 0; round < 3; round++) {
       const names = Array.from({ length: 100 }, (_, i) => `r${round}-${i}`)
       const results = Promise.allSettled(names.map((name) => commit(open, name)))
-      const death = events.nextDeath('store-writer')
+      const exit = events.nextExit('store-writer')
       await threadsNamed('store writer')[0]!.terminate()
-      await death
+      await exit
       assert.ok((await datasets(open)).includes('before'))
       const settled = await results
       const there = new Set(await datasets(open))
       for (const [i, result] of settled.entries()) {
-        // The outcome of a lost call is unknown: either is right.
+        // The outcome of a lost call is unknown.
         if (result.status === 'rejected') isUnavailable(result.reason)
-        else assert.ok(there.has(names[i]!), 'what was acknowledged is there')
+        else assert.ok(there.has(names[i]!), 'acknowledged writes are kept')
       }
       const lost = settled.filter(({ status }) => status === 'rejected').length
       assert.ok(lost <= 8, `${lost} calls were lost`)

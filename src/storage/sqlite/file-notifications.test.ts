@@ -7,28 +7,28 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { FileNotifications } from './file-notifications.ts'
 
-test('every write to the store is notified, also after a checkpoint; reads are not', async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'tidemark-news-'))
+test('listeners are notified of every write, also after a checkpoint, and not of reads', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'tidemark-notifications-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   const path = join(folder, 'store.sqlite')
   const server = new DatabaseSync(path)
   server.exec('pragma journal_mode = wal; create table t (a)')
   const notifications = new FileNotifications(path, 5)
-  let told = 0
-  const following = notifications.follow(() => told++)
-  const toldAgain = async (): Promise<void> => {
-    const before = told
-    while (told === before) await sleep(2)
+  let notified = 0
+  const following = notifications.follow(() => notified++)
+  const notifiedAgain = async (): Promise<void> => {
+    const before = notified
+    while (notified === before) await sleep(2)
   }
   const quiet = async (): Promise<number> => {
-    for (let before = -1; before !== told; await sleep(30)) before = told
-    return told
+    for (let before = -1; before !== notified; await sleep(30)) before = notified
+    return notified
   }
 
   const other = new DatabaseSync(path)
   for (const write of [() => other.exec('insert into t values (1)'), () => server.exec('insert into t values (2)')]) {
     write()
-    await toldAgain()
+    await notifiedAgain()
     const before = await quiet()
     assert.ok(other.prepare('select a from t').all().length > 0)
     other.exec('begin immediate')
@@ -38,10 +38,10 @@ test('every write to the store is notified, also after a checkpoint; reads are n
     await quiet()
   }
   other.exec('insert into t values (3)')
-  await toldAgain()
+  await notifiedAgain()
 
   following.end()
-  const before = told
+  const before = notified
   other.exec('insert into t values (4)')
   assert.equal(await quiet(), before)
   notifications.close()

@@ -1,10 +1,13 @@
 import { statSync } from 'node:fs'
 import type { WriteNotifications } from '../../platform/write-notifications.ts'
 
-/** The longest delay until a write is noticed, also one of a command beside a server. */
-const lookEveryMs = 1000
+/** The longest time until a write is noticed, for example that of a command beside a server. */
+const pollEveryMs = 1000
 
-/** Every write changes the write-ahead log. Checking its time and size costs a hundredth of a query. */
+/**
+ * Polls the file of the write-ahead log, which every write changes. Checking its time and size is much cheaper than a
+ * query.
+ */
 export class FileNotifications implements WriteNotifications {
   readonly #log: string
   readonly #everyMs: number
@@ -13,7 +16,7 @@ export class FileNotifications implements WriteNotifications {
   #seen = ''
   #hasChanged = false
 
-  constructor(storePath: string, everyMs = lookEveryMs) {
+  constructor(storePath: string, everyMs = pollEveryMs) {
     this.#log = `${storePath}-wal`
     this.#everyMs = everyMs
   }
@@ -36,7 +39,7 @@ export class FileNotifications implements WriteNotifications {
     const hadChanged = this.#hasChanged
     this.#hasChanged = stamp !== this.#seen
     this.#seen = stamp
-    // Also notifies once after a change, because file times are coarse and the next write may have had the same time.
+    // Notifies once more after a change, because file times are coarse, and another write may have had the same time.
     if (!this.#hasChanged && !hadChanged) return
     for (const listener of this.#listeners) listener()
   }

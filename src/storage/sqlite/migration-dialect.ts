@@ -13,7 +13,7 @@ export const sqliteMigrationDialect: MigrationDialect = {
   },
   async skipNumbers(db, table, _column, count) {
     const skipped = await sql`update sqlite_sequence set seq = seq + ${count} where name = ${table}`.execute(db)
-    // The table has no row here before its first insert.
+    // `sqlite_sequence` has no row for a table before its first insert.
     if (skipped.numAffectedRows === 0n) {
       await sql`insert into sqlite_sequence (name, seq) values (${table}, ${count})`.execute(db)
     }

@@ -6,24 +6,24 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { beginWriting, openSqlite } from './node-sqlite.ts'
 
-test('the write lock is taken as soon as another process lets it go, however long it was waited for', (t) => {
+test('the write lock is taken as soon as another process releases it, however long that takes', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'tidemark-lock-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   const { raw } = openSqlite(join(folder, 'store.sqlite'), false)
   const other = new DatabaseSync(join(folder, 'store.sqlite'))
-  const patience = () => raw.prepare('pragma busy_timeout').get()!.timeout
-  const before = patience()
+  const busyTimeout = () => raw.prepare('pragma busy_timeout').get()!.timeout
+  const before = busyTimeout()
   other.exec('begin immediate')
-  let looks = 0
+  let attempts = 0
   beginWriting(raw, () => {
-    if (++looks === 50) other.exec('commit')
+    if (++attempts === 50) other.exec('commit')
   })
-  assert.equal(looks, 50)
+  assert.equal(attempts, 50)
   assert.ok(raw.isTransaction)
   assert.throws(() => other.exec('begin immediate'), /locked/)
   raw.exec('commit')
-  assert.equal(patience(), before, 'whatever else needs a lock waits for it as before')
-  const fault = new Error('what the wait failed with')
+  assert.equal(busyTimeout(), before, 'the timeout of other statements is restored')
+  const fault = new Error('the pause failed')
   other.exec('begin immediate')
   assert.throws(
     () =>
@@ -33,7 +33,7 @@ test('the write lock is taken as soon as another process lets it go, however lon
     fault,
   )
   assert.ok(!raw.isTransaction)
-  assert.equal(patience(), before)
+  assert.equal(busyTimeout(), before)
   other.close()
   raw.close()
 })

@@ -7,7 +7,7 @@ import type { Tables } from '../sql/tables.ts'
 /** How long a write waits for another process that holds the file's write lock. */
 const busyTimeoutMs = 10_000
 
-/** Statements kept prepared per connection. The store has fewer, so this only bounds accidents. */
+/** The maximum number of prepared statements per connection. The store has fewer, so this is only a safeguard. */
 const statementsKeptMax = 500
 
 /**
@@ -17,14 +17,14 @@ const statementsKeptMax = 500
 const checkpointPages = 4000
 
 /**
- * Cache of a connection: enough for the upper levels of every index. The operating system caches the rest, once for all
- * connections.
+ * The page cache of a connection, large enough for the upper levels of every index. The operating system caches the
+ * other pages, once for all connections.
  */
 const cacheKb = 16_384
 
 /**
- * Bytes of the file that readers map into memory, the most that SQLite allows. It halves the time to read the texts of
- * 20 results, because no page has to be copied by the system. The price: a read error of the disk ends the process.
+ * The bytes of the file that readers map into memory: the maximum that SQLite allows. Reads are faster, because the
+ * system copies no pages. The price: an I/O error ends the process (SIGBUS).
  */
 const readerMapBytes = 2 ** 31 - 65_536
 
@@ -47,7 +47,7 @@ export function openSqlite(path: string | URL, readOnly: boolean): SqliteConnect
     if (readOnly) raw.exec(`pragma mmap_size = ${readerMapBytes}`)
     raw.exec(`pragma cache_size = -${cacheKb}; pragma temp_store = memory`)
   } catch (error) {
-    // A damaged file that stays open would look like one in use.
+    // Closes the file, or the next check would report a damaged file as in use.
     raw.close()
     throw error
   }
@@ -63,16 +63,16 @@ const sqliteBusy = 5
 /** Another connection holds a conflicting lock. */
 export const isBusy = (error: unknown): boolean => sqliteErrorKind(error) === sqliteBusy
 
-/** Between two attempts to get the write lock. */
-const lookAgainMs = 1
+/** The time between two attempts to get the write lock. */
+const retryEveryMs = 1
 
-const asleep = new Int32Array(new SharedArrayBuffer(4))
-const sleep = (): void => void Atomics.wait(asleep, 0, 0, lookAgainMs)
+const sleeping = new Int32Array(new SharedArrayBuffer(4))
+const sleep = (): void => void Atomics.wait(sleeping, 0, 0, retryEveryMs)
 
 /**
  * Begins a transaction with the write lock. SQLite itself retries ever more rarely, down to ten times a second, and
  * would hardly ever get the lock beside a process that writes one transaction after the other, as an import does. So
- * this retries all the time, for as long as SQLite would.
+ * this function retries at a constant rate, for as long as SQLite would.
  */
 export function beginWriting(raw: DatabaseSync, pause: () => void = sleep): void {
   const since = performance.now()
@@ -112,8 +112,8 @@ type Parameters_<F> = F extends (...parameters: infer P) => unknown ? P : never
 type Row = Record<string, SQLOutputValue>
 
 /**
- * Takes rows as arrays and makes objects of one shape from them. This reads several times as fast as the objects that
- * node:sqlite makes, and a page of the feed takes two thirds of the time.
+ * Takes rows as arrays and makes objects of one shape from them, which is much faster than the objects that node:sqlite
+ * makes.
  */
 function asKyselyStatement(statement: StatementSync): ReturnType<SqliteDatabase['prepare']> {
   const names = statement.columns().map(({ name }) => name)
@@ -130,8 +130,8 @@ function asKyselyStatement(statement: StatementSync): ReturnType<SqliteDatabase[
 }
 
 /**
- * Generates a function for each statement with an object literal of its columns: 0.2 µs for a row of 20 columns. One
- * function for rows of every shape takes 1 to 2 µs.
+ * Generates a function for each statement, with an object literal of its columns. One function for rows of every shape
+ * would be several times as slow.
  */
 function rowMaker(names: readonly string[]): (values: unknown) => Row {
   const columns = names.map((name, i) => `${JSON.stringify(name)}: values[${i}]`)

@@ -29,7 +29,7 @@ test('migrations are numbered from 1 without a gap', () => {
   assert.equal(new Set(migrations.map(({ name }) => name)).size, migrations.length)
 })
 
-test('an empty folder gets every migration once, however many open it at once', async (t) => {
+test('an empty folder gets every migration once, however many processes open it at once', async (t) => {
   const dataDir = folder(t)
   const opened = await Promise.all(Array.from({ length: 4 }, () => openSqliteStore(dataDir)))
   const applied = opened.flatMap(({ migrated }) => [...migrated])
@@ -42,7 +42,7 @@ test('an empty folder gets every migration once, however many open it at once', 
   for (const one of opened) await one.close()
 })
 
-test('a store of an older version is brought up to date and keeps what it holds; its files are the owner’s of the folder', async (t) => {
+test('a store keeps its data when it is opened again, and its files belong to the owner of the folder', async (t) => {
   const dataDir = folder(t)
   // If root runs the tests, as root may run a command, the folder belongs to another user.
   const nobody = 65534
@@ -98,7 +98,7 @@ test('harmless migrations of newer versions do not matter, until one is breaking
   await assert.rejects(openSqliteStore(dataDir), NewerStoreError)
 })
 
-test('a store remembers of every migration whether older versions can work with it', async (t) => {
+test('a store records for every migration whether older versions can work with it', async (t) => {
   const dataDir = folder(t)
   await (await openSqliteStore(dataDir)).close()
   const raw = new DatabaseSync(join(dataDir, 'tidemark.sqlite'), { readOnly: true })
@@ -121,7 +121,7 @@ test('a committed change is on disk: another connection sees it before the first
   await open.close()
 })
 
-test('hundreds of reads at once are all answered, and their number comes back to none', async (t) => {
+test('hundreds of concurrent reads all succeed, and the load returns to zero', async (t) => {
   const open = await openSqliteStore(folder(t))
   await open.store.operator.commit([put('a')], mark)
   const reads = Array.from({ length: 500 }, () => open.store.operator.datasets())
@@ -131,7 +131,7 @@ test('hundreds of reads at once are all answered, and their number comes back to
   await open.close()
 })
 
-test('an export that goes on has a thread of its own; when that ends the others do not notice, and another takes its place', async (t) => {
+test('a continued export has a thread of its own; when it exits, other calls continue and a new thread replaces it', async (t) => {
   const open = await openSqliteStore(folder(t))
   await open.store.operator.commit([put('a')], mark)
   const document = (i: number) => ({ datasetId: 'a', platform: 'p', externalId: String(i), title: `title ${i}` })
@@ -163,12 +163,12 @@ test('an export that goes on has a thread of its own; when that ends the others 
   // It may just have finished.
   if (gone.status === 'rejected') assert.equal(gone.reason.code, 'store_unavailable')
   assert.equal((await open.store.operator.datasets()).length, 1)
-  assert.deepEqual((await portion(first.position)).documents, 10, 'another takes its place')
+  assert.deepEqual((await portion(first.position)).documents, 10, 'a new thread replaces it')
   await open.close()
   assert.deepEqual(startedThreads, [])
 })
 
-test('if many documents wait for the index, a thread prepares them that nothing else waits for', async (t) => {
+test('if many documents wait for the index, the bulk reader prepares them', async (t) => {
   const open = await openSqliteStore(folder(t))
   await open.store.operator.commit([put('a')], mark)
   await open.store.content.ingest(
@@ -190,7 +190,7 @@ test('if many documents wait for the index, a thread prepares them that nothing 
   await open.close()
 })
 
-test('for one caller there is one thread, which reads beside a server that writes, and writes too', async (t) => {
+test('for one caller there is one thread, which reads while a server writes, and also writes', async (t) => {
   const dataDir = folder(t)
   const open = await openSqliteStore(dataDir, { callers: 'one' })
   assert.deepEqual(
@@ -239,10 +239,10 @@ test('a server is notified of the writes of a command', async (t) => {
   const dataDir = folder(t)
   const server = await openSqliteStore(dataDir)
   const command = await openSqliteStore(dataDir, { callers: 'one' })
-  const told = Promise.withResolvers<void>()
-  const following = server.notifications!.follow(told.resolve)
+  const notified = Promise.withResolvers<void>()
+  const following = server.notifications!.follow(notified.resolve)
   await command.store.operator.commit([put('a')], mark)
-  await told.promise
+  await notified.promise
   following.end()
   await command.close()
   await server.close()

@@ -27,23 +27,25 @@ import type { StoreCall, StoreStart, StoreThread, ThreadCall } from './store-thr
 const callsPerReader = 2
 
 /** How long an additional thread may be idle before it ends. */
-const letGoAfterMs = 60_000
+const idleTimeoutMs = 60_000
 
 /**
- * The bulk reader ends sooner, because after an import it holds 70 MB, a third of the memory of a server. Starting it
- * takes 0.3 s of CPU. A sender that pauses for less than this time finds it running.
+ * The bulk reader ends sooner, because after an import it holds much of the memory of a server. A client that pauses
+ * for less than this time finds it running.
  */
-const letBulkReaderGoAfterMs = 10_000
+const bulkReaderIdleTimeoutMs = 10_000
 
-/** Calls that the writer gets at once; they are short. If it exits, their outcome is unknown. */
+/**
+ * The writer gets several calls at once, because they are short. If it exits, the outcome of all of them is unknown.
+ */
 const callsPerWriter = 8
 
 export const storePath = (dataDir: string): string => join(dataDir, storeFile)
 
 /**
- * The embedded store: one file, one writer thread and several reader threads. Nothing of it runs on the main thread,
- * which does not even load the query library. A thread that exits is replaced, and SQLite rolls back its open
- * transaction. For a command the writer also reads, because a second thread would cost more than waiting for the first.
+ * The embedded store: one file, one writer thread and several reader threads. No query runs on the main thread, which
+ * does not even load the query library. A thread that exits is replaced, and SQLite rolls back its open transaction.
+ * For a command the writer also reads, because a second thread would cost more than it saves.
  */
 export async function openSqliteStore(dataDir: string, options: OpenOptions = {}): Promise<OpenStore> {
   const { watch = silentPoolWatch, callers = 'many' } = options
@@ -76,16 +78,16 @@ export async function openSqliteStore(dataDir: string, options: OpenOptions = {}
   }
   try {
     await writers.open()
-    await reserve.keep()
+    await reserve.refill()
     await giveToOwner(dataDir, [path, `${path}-wal`, `${path}-shm`, reserve.path].filter(existsSync))
     if (callers === 'many') {
       readers = new Pool({
         name: 'store-readers',
         size: Math.max(2, Math.min(4, availableParallelism())),
-        // Others start when a call has waited longer than most calls take.
+        // More readers start when a call has waited longer than most calls take.
         kept: 1,
         patienceMs: 10,
-        letGoAfterMs,
+        idleTimeoutMs,
         callsPerMember: callsPerReader,
         start: () => ({ calls: startThread(path, 'reader') }),
         watch,
@@ -95,8 +97,8 @@ export async function openSqliteStore(dataDir: string, options: OpenOptions = {}
         name: 'store-bulk-reader',
         size: 1,
         kept: 0,
-        letGoAfterMs: letBulkReaderGoAfterMs,
-        letsAllGo: true,
+        idleTimeoutMs: bulkReaderIdleTimeoutMs,
+        endsAllWhenIdle: true,
         callsPerMember: 1,
         start: () => ({ calls: startThread(path, 'bulk reader') }),
         watch,
@@ -114,8 +116,8 @@ export async function openSqliteStore(dataDir: string, options: OpenOptions = {}
   const writes = new ReservedWrites<StoreCall>({
     reserve,
     send: (call) => writers.call(call),
-    isUrgent: takesAccessAway,
-    isForWantOfRoom: (error) => isFullDiskError(error, path),
+    isUrgent: onlyRevokesKeys,
+    isDiskFull: (error) => isFullDiskError(error, path),
     refusal: (call) => room.refused(nameOf(call), new Error('the remaining disk space is reserved for revoking keys')),
   })
   const perform = async ({ port, method, write }: NamedCall, args: readonly unknown[]): Promise<unknown> => {
@@ -127,7 +129,7 @@ export async function openSqliteStore(dataDir: string, options: OpenOptions = {}
       return result
     } catch (error) {
       if (isFullDiskError(error, path)) throw room.refused(nameOf(call), error)
-      if (isDamage(error) || isForeignHead(error, path)) {
+      if (isDamage(error) || isDamagedHeader(error, path)) {
         isDamaged = true
         throw damage(error)
       }
@@ -149,11 +151,11 @@ export async function openSqliteStore(dataDir: string, options: OpenOptions = {}
     notifications,
     condition: () => ({
       ok: !isDamaged && writers.serving > 0 && readers.serving > 0,
-      troubles: [isDamaged ? damaged : null, writers.trouble, readers.trouble, reserve.trouble].filter(
+      troubles: [isDamaged ? damaged : null, writers.trouble, readers.trouble, reserve.problem].filter(
         (trouble) => trouble !== null,
       ),
     }),
-    lacksRoom: () => room.isLacking,
+    isDiskFull: () => room.isFull,
     async scrub() {
       try {
         await writers.call('scrub' satisfies ThreadCall)
@@ -168,10 +170,7 @@ export async function openSqliteStore(dataDir: string, options: OpenOptions = {}
   }
 }
 
-/**
- * Whether a call is a later portion of an export, or of documents for the index when many wait. The first portion of
- * either is read like other calls, and is usually the only one.
- */
+/** Whether a call reads a later batch of an export, or a batch for the index while the index is behind. */
 function isBulk({ port, method, args }: StoreCall): boolean {
   if (port === 'exportSource' && method === 'portion') {
     const [query] = args as Parameters<ExportSource['portion']>
@@ -182,8 +181,8 @@ function isBulk({ port, method, args }: StoreCall): boolean {
   return limits.isBehind
 }
 
-/** Without this, the holder of a key could use it for as long as the disk is full. */
-function takesAccessAway({ port, method, args }: StoreCall): boolean {
+/** Whether a call only revokes or expires keys. It may use the reserve, so that keys can be revoked on a full disk. */
+function onlyRevokesKeys({ port, method, args }: StoreCall): boolean {
   if (port !== 'operator' || method !== 'commit') return false
   const [changes] = args as Parameters<OperatorStore['commit']>
   return changes.every(({ kind }) => kind === 'key.revoke' || kind === 'key.expire')
@@ -202,12 +201,12 @@ function interrupted(cause: CallLost, isOutcomeUnknown: boolean): TidemarkError 
   return new TidemarkError('store_unavailable', `the store was interrupted${what}`, { cause, retryAfterSeconds: 1 })
 }
 
-/** An error of a thread arrives without its class. */
+/** An error that a thread has sent has lost its class, so its name decides. */
 function whyNotOpen(error: unknown, path: string): unknown {
   const { name, found, known } = error as NewerStoreError
   if (name === NewerStoreError.name) return new NewerStoreError(found, known)
   if (isFullDiskError(error, path)) return storageFull(error)
-  return isForeignHead(error, path) ? damage(error) : error
+  return isDamagedHeader(error, path) ? damage(error) : error
 }
 
 const damage = (cause: unknown): TidemarkError =>
@@ -216,8 +215,8 @@ const damage = (cause: unknown): TidemarkError =>
 /** The offset of the write format version in the file header: 1 or 2. SQLite only reads a file with another version. */
 const writeVersionAt = 18
 
-/** A damaged header can give the error "read only", which permissions and mounts cause too. */
-function isForeignHead(error: unknown, path: string): boolean {
+/** A damaged header can cause the error "read only", but so can permissions and mounts. The header itself decides. */
+function isDamagedHeader(error: unknown, path: string): boolean {
   if (sqliteErrorKind(error) !== sqliteReadOnly) return false
   const head = Buffer.alloc(writeVersionAt + 1)
   const file = openSync(path, 'r')

@@ -1,15 +1,15 @@
 /**
- * The bytes of a database page between the cell pointers and the cells. SQLite does not use them, and leaves old
- * content in them when it moves cells to a neighbouring page, even with `secure_delete`.
+ * A gap is the unallocated space of a B-tree page, between the cell pointers and the cells. SQLite leaves old content
+ * in it when it moves cells to a neighbouring page, even with `secure_delete`.
  */
 
-/** Header sizes by the first byte of a page, for B-tree pages. Other pages have no gap. */
+/** The header sizes of B-tree pages, by the first byte of the page. Other pages have no gap. */
 const headBytesOf: Readonly<Record<number, number>> = { 2: 12, 5: 12, 10: 8, 13: 8 }
 /** The file header precedes the header of the first page. */
 const fileHeadBytes = 100
 
-/** With more pages, the page number that starts an overflow page could look like the type of a B-tree page. */
-export const tellablePagesMax = 2 ** 25 - 1
+/** With more pages, the page number at the start of an overflow page could look like the type of a B-tree page. */
+export const unambiguousPagesMax = 2 ** 25 - 1
 
 export function pageBytesOf(fileHead: Buffer): number {
   const stored = fileHead.readUInt16BE(16)
@@ -23,7 +23,7 @@ export function clearGap(page: Buffer, isFirst: boolean): boolean {
   if (headBytes === undefined) return false
   const from = head + headBytes + 2 * page.readUInt16BE(head + 3)
   const to = page.readUInt16BE(head + 5) || 65_536
-  // Not a B-tree page after all, for example a freed page that was left as it was.
+  // Not a B-tree page, for example a freed page with its old first byte.
   if (from >= to || to > page.length) return false
   const gap = page.subarray(from, to)
   if (gap.every((byte) => byte === 0)) return false

@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { fieldPermissions } from '../../access/scope.ts'
 import type { NewRun } from '../../analysis/analysis-store.ts'
 import type { Subscription } from '../../analysis/subscription-store.ts'
-import { plainEventTypes } from '../../changes/change-log.ts'
+import { defaultEventTypes } from '../../changes/change-log.ts'
 import type { Change } from '../../operator/operator-store.ts'
 import { newestMigration } from '../sql/migrate.ts'
 import { migrations } from '../sql/migrations/index.ts'
@@ -51,7 +51,7 @@ async function changed(dataDir: string, ...changes: Change[]): Promise<void> {
 const documents = (name: string, count: number) =>
   Array.from({ length: count }, (_, i) => ({ datasetId: 'd', platform: 'p', externalId: `${name}-${i}`, body: 'b' }))
 
-test('writes after a restore come after everything that readers may have seen', async (t) => {
+test('events after a restore have higher positions than all that readers may have seen', async (t) => {
   for (const count of [0, 3]) {
     const dataDir = folder(t)
     await changed(dataDir, dataset)
@@ -65,15 +65,15 @@ test('writes after a restore come after everything that readers may have seen', 
       limit: 10,
       scanMax: 100,
       scope: everything,
-      eventTypes: plainEventTypes,
+      eventTypes: defaultEventTypes,
       ingestedFrom: null,
       ingestedTo: null,
     }
-    // A cursor from the time that was lost.
+    // A cursor from the lost time.
     const gap = await restored.store.changes.read({ ...query, after: 500_000 })
     assert.deepEqual([gap.events.length, gap.atEnd], [0, false])
     const page = await restored.store.changes.read({ ...query, after: gap.position })
-    assert.deepEqual([page.events.length, page.atEnd], [2, true], 'one look leads over the gap')
+    assert.deepEqual([page.events.length, page.atEnd], [2, true], 'one read skips the gap')
     await restored.close()
   }
 })
@@ -93,7 +93,7 @@ const run: NewRun = {
   expiresAt: 4,
 }
 
-test('runs that a subscription starts after a restore come after all that readers of its runs may have seen', async (t) => {
+test('runs that a subscription starts after a restore have higher numbers than all that readers may have seen', async (t) => {
   const dataDir = folder(t)
   await changed(dataDir, dataset, application)
   const subscription: Subscription = {
@@ -124,7 +124,7 @@ test('runs that a subscription starts after a restore come after all that reader
   assert.equal(started?.subscription?.turn, 1_000_001)
 })
 
-test('keys that the replaced store had ended are ended in the restored one, with lines in its audit log', async (t) => {
+test('keys that were revoked or expired in the replaced store are so in the restored one, with audit entries', async (t) => {
   const [backup, replaced] = [folder(t), folder(t)]
   for (const dataDir of [backup, replaced]) await changed(dataDir, collector, key('key_a'), key('key_b'), key('key_c'))
   await changed(
@@ -166,7 +166,7 @@ test('keys that the replaced store had ended are ended in the restored one, with
   )
 })
 
-test('if the replaced store is absent, no database or of another shape, its revocations are unknown', async (t) => {
+test('if the replaced store is missing, is no database or has another schema, its revocations are unknown', async (t) => {
   const replacing: [RegExp, (path: string) => void][] = [
     [/was no store/, () => {}],
     [/cannot be read/, (path) => writeFileSync(path, 'not a database '.repeat(1000))],
@@ -217,7 +217,7 @@ test('documents erased since the backup are erased again, to the last byte, and 
     assert.ok(await open.store.analysis.addRun({ ...run, runId, expiresAt: 9000 }, null))
   }
   await open.store.erasures.remove('ers_early', 10)
-  // The backup is of this moment and does not know what follows.
+  // The backup is made now, before the erasures that follow.
   await open.scrub()
   writeFileSync(storePath(backup), readFileSync(storePath(dataDir)))
   await erase('ers_later', idOf(1), idOf(2))
@@ -252,14 +252,14 @@ test('documents erased since the backup are erased again, to the last byte, and 
     limit: 4,
     scanMax: 1_000_000,
     scope: everything,
-    eventTypes: plainEventTypes,
+    eventTypes: defaultEventTypes,
     ingestedFrom: null,
     ingestedTo: null,
   })
   assert.deepEqual(
     events.map((one) => [one.document_id, one.changed_fields.length > 0, Date.parse(one.occurred_at)]),
     [0, 1, 2, 3].map((i) => [idOf(i), i === 0, i === 0 ? 500 : 1000]),
-    'past events of what is gone have their ids alone',
+    'past events of erased documents keep only their ids',
   )
   const audit = await restored.store.operator.audit({ before: null, limit: 100 })
   const replayed = audit.filter(({ action, actor }) => action === 'erasure.replay' && actor === 'restore')
@@ -267,7 +267,7 @@ test('documents erased since the backup are erased again, to the last byte, and 
   assert.deepEqual(
     Object.fromEntries(replayed.map(({ target, detail }) => [target, detail])),
     { ers_later: { ...by, documents: 2, erasedAgain: 2 }, ers_late: { ...by, documents: 1, erasedAgain: 0 } },
-    'each erasure that the backup does not know',
+    'an entry for each erasure that the backup does not have',
   )
   const again = await restored.store.content.ingest([...sent, { ...sent[0]!, externalId: 'late' }], 6000)
   assert.deepEqual(
@@ -305,7 +305,7 @@ test('a backup of an older version is brought up to date before it is compared',
   assert.equal((await sqliteSchema(storePath(backup))).newest, newestMigration)
 })
 
-test('a store that is damaged, however, is in nobody’s use after it was looked at, and can be replaced', async (t) => {
+test('a damaged store is not in use after it was read, and can be replaced', async (t) => {
   const whole = folder(t)
   await changed(whole, dataset, collector)
   const open = await openSqliteStore(whole)

@@ -15,7 +15,7 @@ import { scrub } from './scrub.ts'
 
 /**
  * Prepares the restored store at `path` before it is put in place: brings the schema up to date, raises the numbers of
- * events and runs above all that were assigned, and applies the removals that the store at `replaced` knows.
+ * events and runs above all that were assigned, and repeats the revocations and erasures in the store at `replaced`.
  */
 export async function prepareRestored(
   path: string,
@@ -23,12 +23,12 @@ export async function prepareRestored(
   backupMadeAt: string,
   nowMs: number,
 ): Promise<RestoredAccess> {
-  const access = await bringUpToNow(path, replaced, backupMadeAt, nowMs)
+  const access = await bringUpToDate(path, replaced, backupMadeAt, nowMs)
   if (access.erasedAgain !== 0) await clearGaps(path)
   return access
 }
 
-async function bringUpToNow(
+async function bringUpToDate(
   path: string,
   replaced: string,
   backupMadeAt: string,
@@ -85,7 +85,7 @@ async function accessIn(
     }
     return { access: await accessOf(connection.db) }
   } catch (error) {
-    // The store is replaced anyway: backups are for unreadable stores.
+    // Not an error, because a backup is often restored to replace an unreadable store.
     return { unknown: `the store that was here cannot be read (${(error as Error).message})` }
   } finally {
     raw?.close()

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import type { Kysely } from 'kysely'
 import { forgetEvents, removeRemains } from '../sql/erase-documents.ts'
 import { insertRows } from '../sql/insert-rows.ts'
-import { auditReplay, endRuns, hideAgain, takeOverSecret } from '../sql/replay-erasure.ts'
+import { auditReplay, expireRunResults, hideAgain, takeOverSecret } from '../sql/replay-erasure.ts'
 import type { ErasedDocumentRow, Tables } from '../sql/tables.ts'
 import { tombstoneSecret } from '../sql/tombstones.ts'
 import { sqliteMigrationDialect } from './migration-dialect.ts'
@@ -12,8 +12,8 @@ const portion = 200
 
 /**
  * Repeats erasures made since a backup, so that erased data does not return with it. Erases in the restored store the
- * documents that the store at `replaced` has erased, and takes over the tombstones and the jobs, each with a
- * line in the audit log, because the earlier lines are lost with the store.
+ * documents that the store at `replaced` has erased, and takes over the tombstones and the jobs. Each job gets an entry
+ * in the audit log, because the earlier entries are lost with the store.
  *
  * Returns the number of erased documents: 0 if that store is missing or of another instance, null if it cannot be read
  * to its end.
@@ -52,7 +52,7 @@ export async function replayErasures(replaced: string, db: Kysely<Tables>, nowMs
     }
     return erasedAgain.values().reduce((sum, count) => sum + count, 0)
   } catch (error) {
-    // The store is replaced anyway: backups are for unreadable stores.
+    // Not an error, because a backup is often restored to replace an unreadable store.
     if (error instanceof Unreadable) return null
     throw error
   } finally {
@@ -73,7 +73,7 @@ export async function instanceOf(db: Kysely<Tables>): Promise<string | null> {
   return row?.audit_id ?? null
 }
 
-/** The runs that the jobs were to delete are ended here too: the server deletes their files when it starts. */
+/** Also expires the results of runs that the jobs delete. The server removes their files when it starts. */
 async function takeOverJobs(known: Kysely<Tables>, db: Kysely<Tables>, nowMs: number) {
   const there = new Set((await db.selectFrom('erasure').select('erasure_id').execute()).map((row) => row.erasure_id))
   const jobs = await reading(known.selectFrom('erasure').selectAll().execute())
@@ -83,7 +83,7 @@ async function takeOverJobs(known: Kysely<Tables>, db: Kysely<Tables>, nowMs: nu
     jobs.filter((job) => !there.has(job.erasure_id)),
   )
   const purged = jobs.filter((job) => job.purge_artifacts === 1)
-  await endRuns(
+  await expireRunResults(
     db,
     purged.flatMap((job): string[] => JSON.parse(job.artifact_run_ids)),
     nowMs,
@@ -91,7 +91,7 @@ async function takeOverJobs(known: Kysely<Tables>, db: Kysely<Tables>, nowMs: nu
   return jobs.map((job) => ({ ...job, isNew: !there.has(job.erasure_id) }))
 }
 
-/** Returns the job that had erased it for each document that was erased again. */
+/** Returns the job of each document that was erased again. */
 async function replay(db: Kysely<Tables>, rows: readonly ErasedDocumentRow[], nowMs: number): Promise<string[]> {
   if (rows.length === 0) return []
   const documents = await hideAgain(
@@ -104,7 +104,7 @@ async function replay(db: Kysely<Tables>, rows: readonly ErasedDocumentRow[], no
     documents.map((row) => row.document_id),
   )
   const again = new Set(documents.map((row) => row.document_id))
-  // The replaced store knows which of them were lifted since.
+  // A tombstone may have been lifted since the backup. The replaced store decides.
   const others = new Map(
     rows.filter((row) => !again.has(row.document_id)).map((row) => [row.document_id, row.tombstone]),
   )

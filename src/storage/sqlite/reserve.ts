@@ -7,47 +7,48 @@ import { reserveBytes } from '../../platform/disk-space.ts'
 const pieceBytes = 65_536
 
 /**
- * A file that can be deleted to make room. On a full disk it lets urgent writes succeed: revoking a key takes a few
+ * A file that can be truncated to make room. On a full disk it lets urgent writes succeed: revoking a key takes a few
  * pages of the store's log.
  */
 export class DiskReserve {
   readonly path: string
   #isWhole = false
-  #trouble: string | null = null
+  #problem: string | null = null
 
   constructor(dataDir: string) {
     this.path = join(dataDir, reserveFile)
   }
 
-  /** Whether the file had its full size when it was last kept. */
+  /** Whether the file had its full size when it was last refilled. */
   get isWhole(): boolean {
     return this.#isWhole
   }
 
-  /** Why it cannot be kept, other than for lack of space, as a text for operators. */
-  get trouble(): string | null {
-    return this.#trouble
+  /** Why the file cannot be refilled, other than for lack of space, as a message for operators. */
+  get problem(): string | null {
+    return this.#problem
   }
 
-  /** Another process may have used the reserve since: a command that revoked a key. */
-  doubt(): void {
+  /** Called when another process may have used the reserve, such as a command that revokes a key. */
+  invalidate(): void {
     this.#isWhole = false
   }
 
   /** Restores the full size, or as much as there is room for. Never rejects: the part that was written stays. */
-  async keep(): Promise<void> {
+  async refill(): Promise<void> {
     try {
       await this.#fill()
       this.#isWhole = true
-      this.#trouble = null
+      this.#problem = null
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException
       this.#isWhole = false
-      this.#trouble = code === 'ENOSPC' ? null : `the file "${reserveFile}" of the data folder cannot be kept (${code})`
+      this.#problem = code === 'ENOSPC' ? null : `the file "${reserveFile}" of the data folder cannot be kept (${code})`
     }
   }
 
-  async giveUp(): Promise<void> {
+  /** Truncates the file, which frees its space. */
+  async release(): Promise<void> {
     this.#isWhole = false
     const file = await open(this.path, 'w', 0o600)
     await file.close()

@@ -6,22 +6,23 @@ interface WriteParts<Call> {
   readonly send: (call: Call) => Promise<unknown>
   /** The calls that may use the reserve. */
   readonly isUrgent: (call: Call) => boolean
-  readonly isForWantOfRoom: (error: unknown) => boolean
+  /** Whether a call failed because the disk is full. */
+  readonly isDiskFull: (error: unknown) => boolean
   /** The error for other calls while the reserve is used. */
   readonly refusal: (call: Call) => Error
 }
 
 /**
- * Sends calls to the writer, with a reserve that only urgent calls may use:
+ * Sends calls to the writer, with a disk reserve that only urgent calls may use:
  *
- *   an urgent call finds no room -> others are refused -> open calls settle -> the reserve is deleted
- *     -> the urgent call is sent -> the reserve is restored -> others are admitted
+ *   an urgent call finds the disk full -> other calls are refused -> calls in flight settle -> the reserve is released
+ *     -> the urgent call is sent -> the reserve is restored -> other calls are admitted
  *
  * A partial reserve is filled up after every successful write, so that it is whole when there is room again.
  */
 export class ReservedWrites<Call> {
   readonly #parts: WriteParts<Call>
-  readonly #underWay = new Set<Promise<unknown>>()
+  readonly #inFlight = new Set<Promise<unknown>>()
   readonly #withReserve = oneAtATime()
   #urgentWaiting = 0
 
@@ -30,16 +31,16 @@ export class ReservedWrites<Call> {
   }
 
   async write(call: Call): Promise<unknown> {
-    const { reserve, isUrgent, isForWantOfRoom, refusal } = this.#parts
+    const { reserve, isUrgent, isDiskFull, refusal } = this.#parts
     const urgent = isUrgent(call)
     if (this.#urgentWaiting > 0 && !urgent) throw refusal(call)
     try {
       const result = await this.#send(call)
-      if (!reserve.isWhole) await this.#withReserve(() => this.#keep())
+      if (!reserve.isWhole) await this.#withReserve(() => this.#refill())
       return result
     } catch (error) {
-      if (!isForWantOfRoom(error)) throw error
-      reserve.doubt()
+      if (!isDiskFull(error)) throw error
+      reserve.invalidate()
       if (!urgent) throw error
       return await this.#sendUrgent(call)
     }
@@ -49,12 +50,12 @@ export class ReservedWrites<Call> {
     this.#urgentWaiting++
     try {
       return await this.#withReserve(async () => {
-        await Promise.allSettled(this.#underWay)
-        await this.#parts.reserve.giveUp()
+        await Promise.allSettled(this.#inFlight)
+        await this.#parts.reserve.release()
         try {
           return await this.#parts.send(call)
         } finally {
-          await this.#keep()
+          await this.#refill()
         }
       })
     } finally {
@@ -64,15 +65,15 @@ export class ReservedWrites<Call> {
 
   async #send(call: Call): Promise<unknown> {
     const sent = this.#parts.send(call)
-    this.#underWay.add(sent)
+    this.#inFlight.add(sent)
     try {
       return await sent
     } finally {
-      this.#underWay.delete(sent)
+      this.#inFlight.delete(sent)
     }
   }
 
-  async #keep(): Promise<void> {
-    if (!this.#parts.reserve.isWhole) await this.#parts.reserve.keep()
+  async #refill(): Promise<void> {
+    if (!this.#parts.reserve.isWhole) await this.#parts.reserve.refill()
   }
 }

@@ -25,14 +25,14 @@ function fill(raw: DatabaseSync, rows: number): void {
   const insert = raw.prepare('insert into t (word, gone) values (?, ?)')
   raw.exec('begin')
   for (let i = 0; i < rows; i++) {
-    const place = (i * 7919) % rows
-    insert.run(`${place}-${i % 3 === 0 ? mark : 'kept'}-${'x'.repeat((i * 31) % 180)}`, i % 3 === 0 ? 1 : 0)
+    const rank = (i * 7919) % rows
+    insert.run(`${rank}-${i % 3 === 0 ? mark : 'kept'}-${'x'.repeat((i * 31) % 180)}`, i % 3 === 0 ? 1 : 0)
   }
   raw.exec('commit')
 }
 
-suite('bytes of deleted data', () => {
-  test('that SQLite leaves between the cells of its pages are gone, while another connection reads and writes', async (t) => {
+suite('removing deleted data from the file', () => {
+  test('clears what SQLite leaves between the cells of its pages, while another connection reads and writes', async (t) => {
     const path = freshPath(t)
     const { raw } = openSqlite(path, false)
     markOverwritten(raw)
@@ -44,7 +44,7 @@ suite('bytes of deleted data', () => {
     const kept = reader.prepare('select count(*) as kept from t').get()!.kept
     await clearGaps(path)
     assert.equal(countIn(path), 0)
-    // The cached pages of the connections must not bring it back with their next change.
+    // Cached pages must not bring deleted data back with the next change.
     raw.exec("update t set word = word || 'y' where id % 5 = 0")
     scrub(raw)
     assert.equal(countIn(path), 0)
@@ -55,7 +55,7 @@ suite('bytes of deleted data', () => {
     raw.close()
   })
 
-  test('in a store from before deletions were overwritten are gone with the first scrub', (t) => {
+  test('the first scrub rewrites a store from before deletions were overwritten', (t) => {
     const path = freshPath(t)
     const old = new DatabaseSync(path)
     old.exec('pragma secure_delete = off; pragma journal_mode = wal')
@@ -70,7 +70,7 @@ suite('bytes of deleted data', () => {
     raw.close()
   })
 
-  test('are only looked for in the gaps of B-tree pages: no other byte is ever changed', () => {
+  test('changes only the gaps of B-tree pages', () => {
     const bytes = fc.uint8Array({ minLength: 512, maxLength: 512 })
     const kinds = fc.constantFrom(2, 5, 10, 13, 0, 1, 83)
     fc.assert(

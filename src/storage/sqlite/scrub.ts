@@ -1,8 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite'
 
 /**
- * The file's mark (`user_version`) of a store in which every deletion was overwritten with zeros since it was created.
- * A file without it, from an earlier version, may have remains in its free space, so it is rewritten once.
+ * The `user_version` of a file in which every deletion since its creation was overwritten with zeros. A file without
+ * it, from an earlier version, may still have deleted data in its free space, so it is rewritten once.
  */
 const alwaysOverwritten = 1
 
@@ -17,10 +17,10 @@ export function scrub(raw: DatabaseSync): void {
     raw.exec('pragma temp_store = file; vacuum; pragma temp_store = memory')
     markOverwritten(raw)
   }
-  cutLog(raw)
+  truncateLog(raw)
 }
 
-export function cutLog(raw: DatabaseSync): void {
-  const cut = raw.prepare('pragma wal_checkpoint(truncate)').get()
-  if (cut?.busy !== 0) throw new Error('the log of the store is in use: it is truncated later')
+export function truncateLog(raw: DatabaseSync): void {
+  const result = raw.prepare('pragma wal_checkpoint(truncate)').get()
+  if (result?.busy !== 0) throw new Error('the log of the store is in use: it is truncated later')
 }

@@ -1,6 +1,6 @@
 import { pathToFileURL } from 'node:url'
 import { isThere } from '../../platform/is-there.ts'
-import { migrate, newestMigration, noSchema, readSchema, refuseBeyond, type Schema } from '../sql/migrate.ts'
+import { migrate, newestMigration, noSchema, readSchema, refuseTooNew, type Schema } from '../sql/migrate.ts'
 import { sqliteMigrationDialect } from './migration-dialect.ts'
 import { openSqlite } from './node-sqlite.ts'
 import { markOverwritten } from './scrub.ts'
@@ -24,10 +24,10 @@ export async function sqliteSchema(path: string): Promise<Schema> {
 
 /** Creates the store if it is missing. Returns the applied migrations. */
 export async function bringUpToDate(path: string): Promise<readonly string[]> {
-  // This check may fail on a file that another process is just creating; the one below, under a lock, will not.
+  // This check may fail on a file that another process is just creating. The check under the lock below does not.
   const found = await sqliteSchema(path).catch(() => noSchema)
-  refuseBeyond(found)
-  // Most starts find nothing to apply, and a command need not wait for the writes of a server.
+  refuseTooNew(found)
+  // Most starts find nothing to apply, so a command does not wait for the writes of a server.
   if (found.newest >= newestMigration) return []
   const { raw, db } = openSqlite(path, false)
   try {

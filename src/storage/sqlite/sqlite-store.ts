@@ -3,7 +3,6 @@ import { type Store, sqlStore } from '../sql/sql-store.ts'
 import { sqliteMigrationDialect } from './migration-dialect.ts'
 import type { SqliteConnection } from './node-sqlite.ts'
 
-/** The SQL store on a SQLite connection. */
 export const sqliteStore = (connection: SqliteConnection): Store => ({
   ...sqlStore(connection.db),
   history: sqlHistoryStore(connection.db, sqliteMigrationDialect),

@@ -21,12 +21,12 @@ function start(workerData: StoreThread) {
   return { calls, ask: (call: StoreCall) => calls.call(call) }
 }
 
-test('a file that is no database fails the start, not the process', async (t) => {
+test('a file that cannot be opened fails the start, not the process', async (t) => {
   const { calls } = start({ path: join(folder(t), 'absent', 'tidemark.sqlite'), role: 'reader' })
   await assert.rejects(calls.started, /unable to open database file/)
 })
 
-test('a failing call leaves the thread good for the next one, and a reader cannot write', async (t) => {
+test('a failed call leaves the thread usable, and a reader cannot write', async (t) => {
   const dataDir = folder(t)
   await (await openSqliteStore(dataDir)).close()
   const { calls, ask } = start({ path: join(dataDir, 'tidemark.sqlite'), role: 'reader' })

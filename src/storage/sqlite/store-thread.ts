@@ -1,6 +1,6 @@
 import { workerData } from 'node:worker_threads'
 import { answerCalls } from '../../threads/answer-calls.ts'
-import { giveWay } from '../../threads/give-way.ts'
+import { lowerThreadPriority } from '../../threads/lower-priority.ts'
 import type { Store } from '../sql/sql-store.ts'
 import { beginWriting, openSqlite } from './node-sqlite.ts'
 import { scrub } from './scrub.ts'
@@ -9,11 +9,11 @@ import { sqliteStore } from './sqlite-store.ts'
 
 export interface StoreThread {
   readonly path: string
-  /** A bulk reader serves calls that read a lot. */
+  /** A bulk reader serves exports and the feeding of the index. */
   readonly role: 'writer' | 'reader' | 'bulk reader'
 }
 
-/** Sent when the thread takes calls. */
+/** Sent when the thread is ready for calls. */
 export interface StoreStart {
   /** The migrations that it applied. */
   readonly migrated: readonly string[]
@@ -38,8 +38,8 @@ export type ThreadCall = StoreCall | 'scrub'
  * writer brings the schema up to date before it takes calls.
  */
 const { path, role } = workerData as StoreThread
-// A read of one document has priority over a read of all of them.
-if (role === 'bulk reader') giveWay(bulkNiceness)
+// Other reads have priority over bulk reads.
+if (role === 'bulk reader') lowerThreadPriority(bulkNiceness)
 const migrated = role === 'writer' ? await bringUpToDate(path) : []
 const connection = openSqlite(path, role !== 'writer')
 const { raw } = connection

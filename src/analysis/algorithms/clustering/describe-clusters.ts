@@ -3,15 +3,15 @@ import { baseLanguage } from '../../../text/stem-word.ts'
 import { isStopWord } from '../../../text/stop-words.ts'
 import type { InputDocument } from '../../algorithm.ts'
 import type { Nodes } from '../knn-graph/cosine.ts'
-import type { WordBook } from './word-book.ts'
+import type { Vocabulary } from './vocabulary.ts'
 
-/** A chunk of the input with the data that describes its cluster. */
+/** A chunk of the input, with what is needed to describe its cluster. */
 export interface ClusteredRow {
   readonly chunkId: string
   readonly documentId: string
   readonly versionId: string
   readonly document: InputDocument
-  /** Word numbers from the `WordBook`, each once. */
+  /** Word numbers from the `Vocabulary`, each once. */
   readonly words: Uint32Array
   /** Its node number, the same for equal vectors; null for a vector without direction. */
   node: number | null
@@ -30,14 +30,14 @@ const centralMax = 5
 /** A word in a single chunk says nothing about a topic. */
 const chunksOfWordMin = 2
 
-/** Describes clusters, each named after its most central chunk. */
+/** Describes clusters. The ID of each is that of its most central chunk. */
 export function describeClusters(
   members: readonly (readonly ClusteredRow[])[],
   others: readonly ClusteredRow[],
   nodes: Nodes,
-  book: WordBook,
+  vocabulary: Vocabulary,
 ): Cluster[] {
-  const wordsOf = wordsThatSetApart([...members, others], book)
+  const wordsOf = characteristicWords([...members, others], vocabulary)
   return members.map((rows, i) => {
     const central = byCentrality(rows, nodes)
     const centralDocumentIds = [...new Set(central.map(({ documentId }) => documentId))].slice(0, centralMax)
@@ -70,13 +70,16 @@ function byCentrality(rows: readonly ClusteredRow[], { vectors, dimensions }: No
  * frequency in all classes. Words are counted by stem, as the number of chunks that contain them, and shown in their
  * most frequent form in the class.
  */
-function wordsThatSetApart(classes: readonly (readonly ClusteredRow[])[], book: WordBook): (readonly string[])[] {
+function characteristicWords(
+  classes: readonly (readonly ClusteredRow[])[],
+  vocabulary: Vocabulary,
+): (readonly string[])[] {
   const counted = classes.map((rows) => {
     const stems = new Map<number, { chunks: number; readonly forms: Map<number, number> }>()
     for (const { words } of rows) {
       const seen = new Set<number>()
       for (const word of words) {
-        const stem = book.stemOf(word)
+        const stem = vocabulary.stemOf(word)
         const own = stems.get(stem) ?? { chunks: 0, forms: new Map<number, number>() }
         stems.set(stem, own)
         own.forms.set(word, (own.forms.get(word) ?? 0) + 1)
@@ -86,17 +89,17 @@ function wordsThatSetApart(classes: readonly (readonly ClusteredRow[])[], book: 
     }
     return stems
   })
-  const everywhere = new Map<number, number>()
+  const chunksPerStem = new Map<number, number>()
   for (const stems of counted) {
-    for (const [stem, { chunks }] of stems) everywhere.set(stem, (everywhere.get(stem) ?? 0) + chunks)
+    for (const [stem, { chunks }] of stems) chunksPerStem.set(stem, (chunksPerStem.get(stem) ?? 0) + chunks)
   }
   const average = classes.reduce((sum, rows) => sum + rows.length, 0) / classes.length
   return counted.map((stems, i) =>
     [...stems]
       .filter(([, { chunks }]) => chunks >= chunksOfWordMin)
       .map(([stem, { chunks, forms }]) => ({
-        weight: chunks * Math.log1p(average / everywhere.get(stem)!),
-        form: mostUsual(forms, book),
+        weight: chunks * Math.log1p(average / chunksPerStem.get(stem)!),
+        form: mostFrequentForm(forms, vocabulary),
       }))
       .sort((a, b) => b.weight - a.weight || (a.form < b.form ? -1 : 1))
       .filter(isNoStopWordOf(classes[i]!))
@@ -105,7 +108,10 @@ function wordsThatSetApart(classes: readonly (readonly ClusteredRow[])[], book: 
   )
 }
 
-/** Names bring function words of one language into texts of another: `de` in English. */
+/**
+ * Returns a filter that drops stop words of all languages of the cluster. Names carry them into texts of other
+ * languages, such as `de` into English.
+ */
 function isNoStopWordOf(rows: readonly ClusteredRow[]): (word: { readonly form: string }) => boolean {
   const languages = new Set(rows.flatMap(({ document }) => baseLanguage(document.language) ?? []))
   return ({ form }) => {
@@ -114,9 +120,9 @@ function isNoStopWordOf(rows: readonly ClusteredRow[]): (word: { readonly form: 
   }
 }
 
-function mostUsual(forms: ReadonlyMap<number, number>, book: WordBook): string {
+function mostFrequentForm(forms: ReadonlyMap<number, number>, vocabulary: Vocabulary): string {
   const [first] = [...forms]
-    .map(([word, count]) => ({ form: book.formOf(word), count }))
+    .map(([word, count]) => ({ form: vocabulary.formOf(word), count }))
     .sort((a, b) => b.count - a.count || (a.form < b.form ? -1 : 1))
   return first!.form
 }

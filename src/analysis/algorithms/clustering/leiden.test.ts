@@ -59,7 +59,7 @@ const graphs = fc.integer({ min: 2, max: 8 }).chain((nodes) => {
 })
 
 suite('communities of a graph', () => {
-  test('are whole and no node gains by leaving one; mostly there are none better, by trying all', () => {
+  test('are connected, no node gains by leaving one, and most are optimal by brute force', () => {
     let best = 0
     let tried = 0
     fc.assert(
@@ -81,7 +81,7 @@ suite('communities of a graph', () => {
       }),
       { numRuns: 150 },
     )
-    assert.ok(best > 0.8 * tried, `the best of all in ${best} of ${tried}`)
+    assert.ok(best > 0.8 * tried, `optimal in ${best} of ${tried}`)
   })
 
   function isConnected(edges: readonly Edge[], communities: Int32Array, community: number): boolean {
@@ -113,7 +113,7 @@ suite('communities of a graph', () => {
     assert.equal(new Set(leiden(graph, 50)).size, cliques * size)
   })
 
-  test('without edges every node is alone, and without nodes there is nothing', () => {
+  test('without edges every node is alone, and an empty graph has no communities', () => {
     assert.deepEqual([...leiden(graphOf(3, []), 1)], [0, 1, 2])
     assert.deepEqual([...leiden(graphOf(0, []), 1)], [])
   })

@@ -1,15 +1,17 @@
 /**
- * Community detection in a weighted graph by the Leiden algorithm (Traag, Waltman, van Eck, From Louvain to Leiden, 2019,
- * arXiv:1810.08473), for modularity with a resolution: the quality of a community is the weight within it, minus the
- * resolution times the expected weight.
+ * Community detection in a weighted graph by the Leiden algorithm (Traag, Waltman, van Eck, From Louvain to Leiden,
+ * 2019, arXiv:1810.08473), for modularity with a resolution: the quality of a community is the weight within it, minus
+ * the resolution times the expected weight.
  *
  *   move        moves every node to the neighbouring community with the largest gain, until no move gains
  *   refine      splits each community and merges well-connected nodes within it again
  *   aggregate   the refined parts become nodes, which start in their former communities; repeat
  *
- * All of this is repeated from its result until nothing changes. The original chooses at random; this takes the best, and
- * nodes in their order, so the same graph always gives the same communities.
+ * All of this is repeated from its result until nothing changes, at most ten times. The original chooses at random.
+ * This version visits nodes in order and takes the best choice, so the same graph always gives the same communities.
  */
+
+/** A weighted graph without loops. */
 export interface Graph {
   readonly nodes: number
   /**
@@ -30,7 +32,7 @@ interface Level extends Graph {
 
 const roundsMax = 10
 /** Smaller gains are rounding errors. */
-const least = 1e-12
+const gainMin = 1e-12
 
 /** Returns the community number of each node, from 0. */
 export function leiden(graph: Graph, resolution: number): Int32Array {
@@ -113,13 +115,13 @@ function move(level: Level, communities: Int32Array, resolution: number): void {
     let gain = gainOf(own)
     for (const to of ties.touched) {
       const other = gainOf(to)
-      if (other > gain + least) {
+      if (other > gain + gainMin) {
         best = to
         gain = other
       }
     }
-    // A community of its own is better than a loss.
-    if (gain < -least) best = empty.at(-1) ?? best
+    // If staying is a loss, the node gets a community of its own.
+    if (gain < -gainMin) best = empty.at(-1) ?? best
     if (best === empty.at(-1)) empty.pop()
     ties.clear()
     sums[best]! += strengths[node]!
@@ -137,7 +139,10 @@ function move(level: Level, communities: Int32Array, resolution: number): void {
   }
 }
 
-/** The parts of each community, by the number of a node in them: connected, and each better than its pieces. */
+/**
+ * Returns the part of its community to which each node belongs, named by one of the part's nodes. Each part is
+ * connected, and has a higher quality than its pieces.
+ */
 function refine(level: Level, communities: Int32Array, resolution: number): Int32Array {
   const { nodes, starts, neighbours, weights, strengths, total } = level
   const sums = new Float64Array(nodes)
@@ -153,7 +158,7 @@ function refine(level: Level, communities: Int32Array, resolution: number): Int3
     }
   }
   const isWellConnected = (part: number, community: number): boolean =>
-    outward[part]! + least >= (resolution * partSums[part]! * (sums[community]! - partSums[part]!)) / total
+    outward[part]! + gainMin >= (resolution * partSums[part]! * (sums[community]! - partSums[part]!)) / total
   const ties = new Ties(nodes)
   for (let node = 0; node < nodes; node++) {
     const community = communities[node]!
@@ -167,7 +172,7 @@ function refine(level: Level, communities: Int32Array, resolution: number): Int3
     for (const part of ties.touched) {
       if (!isWellConnected(part, community)) continue
       const other = ties.weights[part]! - (resolution * strengths[node]! * partSums[part]!) / total
-      if (other > gain + least) {
+      if (other > gain + gainMin) {
         best = part
         gain = other
       }

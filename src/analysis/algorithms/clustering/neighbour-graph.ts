@@ -6,8 +6,8 @@ import type { Graph } from './leiden.ts'
 
 /**
  * The mutual k-nearest-neighbour graph: an edge joins two nodes that are each among the k nearest of the other, by
- * exact cosine. Its weight is the number of neighbours that they share. A node that is near many others but nearest to
- * none has no edges, and becomes noise.
+ * exact cosine. Its weight is the share of neighbours that they have in common. A node that is not among the nearest of
+ * any of its own neighbours has no edges, and becomes noise.
  *
  * Chosen by adjusted mutual information over all-neighbour graphs and over similarities as weights: docs/analysis.md.
  */
@@ -46,7 +46,7 @@ export async function neighbourGraph(
   }
 }
 
-/** The neighbours of node i are from `i * k`, as many as `counts` says. */
+/** The neighbours of node i start at `i * k` in `lists`, and `counts` has their number. */
 async function nearestOf(nodes: Nodes, k: number, threads: number, progress: (done: number) => Promise<void>) {
   const lists = new Int32Array(nodes.count * k)
   const counts = new Uint32Array(nodes.count)

@@ -91,7 +91,7 @@ const run = async (
 suite('clusters', () => {
   const rows = mixture(30, 3)
 
-  test('are the planted topics; other chunks have none; the bytes are the same every time', async () => {
+  test('match the planted topics, leave out other chunks, and give the same bytes every time', async () => {
     const { assignments, clusters, bytes, progress } = await run(rows)
     assert.deepEqual(
       assignments.map(({ subject_id }) => subject_id),
@@ -169,7 +169,7 @@ suite('clusters', () => {
     }
   })
 
-  test('no word of a title that may not be read', async () => {
+  test('do not use a word of a title that may not be read', async () => {
     const titled = rows.map((row) => ({ ...row, document: { ...row.document!, title: 'Wreckage wreckage' } }))
     const untitled = titled.map((row) => ({ ...row, document: { ...row.document, title: null } }))
     const words = async (some: readonly GivenRow[]) => (await run(some)).clusters.flatMap((cluster) => cluster.words)
@@ -177,7 +177,7 @@ suite('clusters', () => {
     assert.ok(!(await words(untitled)).includes('wreckage'))
   })
 
-  test('a word that is usual everywhere stands behind those of the topic, in long texts too', async () => {
+  test('a word that is common everywhere ranks below those of the topic, even in long texts', async () => {
     const own = ['harbour', 'pilot', 'vaccine', 'ferry']
     const letters = (number: number) => [...String(number)].map((digit) => 'abcdefghij'[Number(digit)]).join('')
     const long = rows.map((row, i) => ({
@@ -192,7 +192,7 @@ suite('clusters', () => {
     }
   })
 
-  test('have at least the requested size, and are finer or coarser', async () => {
+  test('have at least the requested size, and get finer or coarser with the resolution', async () => {
     const { clusters } = await run(rows, { ...defaults, min_cluster_size: 31 })
     assert.ok(clusters.every(({ size }) => size >= 31))
     const [fine, coarse] = [
@@ -202,8 +202,8 @@ suite('clusters', () => {
     assert.ok(fine.clusters.length === 0 || fine.clusters[0]!.size < coarse.clusters[0]!.size)
   })
 
-  test('keep their ids in a series, and the history has the fate of each', async () => {
-    const tell = ({ tables }: Awaited<ReturnType<typeof run>>) =>
+  test('keep their ids in a series, and the history says what became of each', async () => {
+    const historyIn = ({ tables }: Awaited<ReturnType<typeof run>>) =>
       tables.cluster_history!.rows as unknown as {
         cluster_id: string
         run_id: string
@@ -217,22 +217,27 @@ suite('clusters', () => {
     const alone = await run(rows)
     assert.equal(alone.tables.cluster_history, undefined)
 
-    // The first run lacks the last topic; the second has it and lacks the first. Ids of chunks follow from their
-    // position.
+    // The last topic is missing from the first run, and the first topic from the second. Ids of chunks follow from
+    // their position.
     const without = (topic: number) => rows.map((row) => (row.topic === topic ? { ...row, vector: nowhere } : row))
     const nowhere = new Array<number>(dimensions).fill(0)
     const first = await run(without(3), defaults, series(1, null))
     assert.deepEqual(
-      tell(first).map(({ run_id, status, parent_cluster_ids, size }) => [run_id, status, parent_cluster_ids, size]),
+      historyIn(first).map(({ run_id, status, parent_cluster_ids, size }) => [
+        run_id,
+        status,
+        parent_cluster_ids,
+        size,
+      ]),
       [1, 2, 3].map(() => ['run_1', 'new', [], 30]),
     )
     const second = await run(without(0), defaults, series(2, first.tables.assignments!.file))
-    const placeIn = ({ assignments }: typeof first, topic: number) =>
+    const clusterIn = ({ assignments }: typeof first, topic: number) =>
       assignments.find((_, i) => rows[i]!.topic === topic)!.cluster_id
-    const [gone, ...kept] = [0, 1, 2].map((topic) => placeIn(first, topic)!)
-    const fresh = placeIn(second, 3)!
+    const [gone, ...kept] = [0, 1, 2].map((topic) => clusterIn(first, topic)!)
+    const fresh = clusterIn(second, 3)!
     assert.deepEqual(
-      [1, 2].map((topic) => placeIn(second, topic)),
+      [1, 2].map((topic) => clusterIn(second, topic)),
       kept,
     )
     assert.equal(new Set([gone, fresh, ...kept]).size, 4)
@@ -243,7 +248,7 @@ suite('clusters', () => {
       [gone, 'run_2', 'gone', [], 0],
     ]
     assert.deepEqual(
-      tell(second).map((row) => [row.cluster_id, row.run_id, row.status, row.parent_cluster_ids, row.size]),
+      historyIn(second).map((row) => [row.cluster_id, row.run_id, row.status, row.parent_cluster_ids, row.size]),
       expected.toSorted((a, b) => Number(b[4]) - Number(a[4]) || (a[0]! < b[0]! ? -1 : 1)),
     )
     assert.deepEqual(second.clusters.map(({ cluster_id }) => cluster_id).sort(), [fresh, ...kept].sort())
@@ -252,14 +257,14 @@ suite('clusters', () => {
     // A topic that was forgotten in between gets another id when it returns.
     const third = await run(rows, defaults, series(3, second.tables.assignments!.file))
     assert.deepEqual(
-      [1, 2, 3].map((topic) => placeIn(third, topic)),
+      [1, 2, 3].map((topic) => clusterIn(third, topic)),
       [...kept, fresh],
     )
-    assert.ok(![gone, fresh, ...kept].includes(placeIn(third, 0)!))
-    assert.deepEqual(tell(await run([], defaults, series(4, null))), [])
+    assert.ok(![gone, fresh, ...kept].includes(clusterIn(third, 0)!))
+    assert.deepEqual(historyIn(await run([], defaults, series(4, null))), [])
   })
 
-  test('copies are together however many there are, vectors without direction in none, and little is enough', async () => {
+  test('equal vectors share a cluster however many there are, zero vectors are in none, and one row is enough input', async () => {
     const copies: GivenRow[] = Array.from({ length: 40 }, () => rows[0]!)
     const nowhere = { ...rows[0]!, vector: new Array<number>(dimensions).fill(0) }
     const { assignments, clusters } = await run([...copies, nowhere])

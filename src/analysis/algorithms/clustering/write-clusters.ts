@@ -7,10 +7,10 @@ import type { Nodes } from '../knn-graph/cosine.ts'
 import { firstEqualRows } from '../knn-graph/first-equal-rows.ts'
 import type { assignmentColumns, clusterColumns, historyColumns } from './cluster-columns.ts'
 import { type Cluster, type ClusteredRow, describeClusters } from './describe-clusters.ts'
-import { type FollowedCluster, followClusters, type PlacedChunk } from './follow-clusters.ts'
+import { type AssignedChunk, type FollowedCluster, followClusters } from './follow-clusters.ts'
 import { type Graph, leiden } from './leiden.ts'
 import { neighbourGraph } from './neighbour-graph.ts'
-import { WordBook } from './word-book.ts'
+import { Vocabulary } from './vocabulary.ts'
 
 export type ClusteringParameters = {
   readonly min_cluster_size: number
@@ -25,7 +25,7 @@ interface Output {
 
 const neighboursMax = 100
 const rowsPerGroup = 100_000
-/** Shares of the whole: reading and splitting texts, then finding neighbours. */
+/** Shares of the progress: reading and splitting texts, then finding neighbours. */
 const [readingShare, neighboursShare] = [0.3, 0.6]
 
 export async function writeClusters(
@@ -34,8 +34,8 @@ export async function writeClusters(
   output: Output,
   { threads, progress }: Running,
 ): Promise<{ readonly clusters: number; readonly clustered: number }> {
-  const book = new WordBook()
-  const { rows, nodes: all } = await readRows(input, book, (done) => progress(done * readingShare))
+  const vocabulary = new Vocabulary()
+  const { rows, nodes: all } = await readRows(input, vocabulary, (done) => progress(done * readingShare))
   const nodes = joinEqual(rows, all)
   const k = Math.min(neighboursMax, 2 * sizeMin)
   const graph = await neighbourGraph(nodes, k, threads, (done) => progress(readingShare + done * neighboursShare))
@@ -48,7 +48,7 @@ export async function writeClusters(
   const members = [...byCommunity.values()].filter(({ length }) => length >= sizeMin)
   const inCluster = new Set(members.flat())
   const others = rows.filter((row) => !inCluster.has(row))
-  const described = describeClusters(members, others, nodes, book)
+  const described = describeClusters(members, others, nodes, vocabulary)
   const history = input.series === null ? null : await historyOf(described, rows, input.series)
   const idOf = new Map(history?.map(({ name, clusterId }) => [name, clusterId]))
   const clusters = described
@@ -109,20 +109,20 @@ function writeTable(table: Output['clusters'], clusters: readonly Cluster[]): vo
     documents: Int32Array.from(clusters, ({ documents }) => documents.size),
     words: clusters.map(({ words }) => words),
     central_document_ids: clusters.map(({ centralDocumentIds }) => centralDocumentIds),
-    first_published_at: clusters.map((one) => dateOf(times(one).reduce(least, undefined))),
-    last_published_at: clusters.map((one) => dateOf(times(one).reduce(most, undefined))),
+    first_published_at: clusters.map((one) => dateOf(times(one).reduce(earliest, undefined))),
+    last_published_at: clusters.map((one) => dateOf(times(one).reduce(latest, undefined))),
     platforms: clusters.map((one) => countsOf(one, ({ platform }) => platform)),
     languages: clusters.map((one) => countsOf(one, ({ language }) => language)),
     days: clusters.map((one) => countsOf(one, dayOf)),
   })
 }
 
-const least = (a: number | undefined, b: number): number => (a === undefined ? b : Math.min(a, b))
-const most = (a: number | undefined, b: number): number => (a === undefined ? b : Math.max(a, b))
+const earliest = (a: number | undefined, b: number): number => (a === undefined ? b : Math.min(a, b))
+const latest = (a: number | undefined, b: number): number => (a === undefined ? b : Math.max(a, b))
 const dayOf = ({ publishedAt }: InputDocument): string | null =>
   publishedAt === null ? null : new Date(publishedAt).toISOString().slice(0, 10)
 
-/** Documents by value, in the order of values. Documents without a value are left out. */
+/** Counts documents by value, in the order of values. Leaves out documents without a value. */
 function countsOf({ documents }: Cluster, of: (document: InputDocument) => string | null): Map<string, number> {
   const counts = new Map<string, number>()
   for (const document of documents.values()) {
@@ -145,9 +145,9 @@ function strengthsOf({ nodes, starts, neighbours, weights }: Graph, communities:
 }
 
 /**
- * Merges equal vectors into one node. Otherwise, of many copies of a text, each would have only the first few among its
- * nearest, and be among those of none. Vectors are moved to the front in place, because a second array would take most
- * of the memory.
+ * Merges equal vectors into one node. Otherwise all copies of a text would have the same few copies as their nearest
+ * neighbours, and the other copies would be nobody's neighbour. Vectors are moved to the front in place, because a
+ * second array would double the memory.
  */
 function joinEqual(rows: readonly ClusteredRow[], { count, dimensions, vectors }: Nodes): Nodes {
   const first = firstEqualRows({ count, dimensions, vectors })
@@ -163,7 +163,7 @@ function joinEqual(rows: readonly ClusteredRow[], { count, dimensions, vectors }
 
 async function readRows(
   { rowsMax, dimensions, portions }: AlgorithmInput,
-  book: WordBook,
+  vocabulary: Vocabulary,
   progress: (done: number) => Promise<void>,
 ): Promise<{ rows: ClusteredRow[]; nodes: Nodes }> {
   const vectors = new Float32Array(rowsMax * dimensions)
@@ -181,7 +181,7 @@ async function readRows(
         documentId: portion.documentIds[i]!,
         versionId: portion.versionIds[i]!,
         document,
-        words: book.wordsOf([document.title ?? '', portion.texts[i]!], document.language),
+        words: vocabulary.wordsOf([document.title ?? '', portion.texts[i]!], document.language),
         node: hasDirection ? count++ : null,
       })
     }
@@ -191,7 +191,7 @@ async function readRows(
 }
 
 /** Reads the cluster assignments of an earlier run. */
-async function readAssignments(bytes: Uint8Array): Promise<PlacedChunk[]> {
+async function readAssignments(bytes: Uint8Array): Promise<AssignedChunk[]> {
   const rows = await parquetReadObjects({
     file: bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength) as ArrayBuffer,
     columns: ['subject_id', 'document_id', 'cluster_id'],

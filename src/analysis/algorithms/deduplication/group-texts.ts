@@ -1,6 +1,6 @@
 /**
- * Groups near-identical texts: those whose vectors have a cosine of at least the threshold, and that share at least a
- * quarter of the shingles of the one that has more (w-shingling, Broder 1997).
+ * Groups near-identical texts. Two texts are near-identical if the cosine of their vectors is at least the threshold
+ * and they share at least a quarter of the shingles of the one that has more (w-shingling, Broder 1997).
  *
  * Texts are processed in order of publication. Each is compared with every earlier representative, and joins the
  * nearest one that is near-identical; if there is none, it becomes a representative itself. So groups do not drift
@@ -12,7 +12,7 @@
  */
 import { cosine, type Nodes } from '../knn-graph/cosine.ts'
 
-/** The share of the shingles of the text that has more. Neighbouring chunks of one document overlap by less. */
+/** A share of the shingles of the text that has more. Neighbouring chunks of one document overlap by less. */
 const sharedShareMin = 0.25
 
 export interface DistinctText {
@@ -25,7 +25,7 @@ export interface DistinctText {
 export interface TextGroups {
   /** For each text the position of its representative, which may be itself. */
   readonly representatives: Int32Array
-  /** To the representative; 1 for the representative itself. */
+  /** The cosine to the representative; 1 for the representative itself. */
   readonly similarities: Float64Array
 }
 
@@ -67,7 +67,7 @@ class ShingleLists {
   readonly #shingles: readonly Uint32Array[]
   /** Shingles that occur in more than one text, ascending. */
   readonly #shared: Uint32Array
-  /** The added positions, list after list: that of shingle i begins at `starts[i]` and has `sizes[i]` entries. */
+  /** The added positions, list after list. The list of shingle i begins at `starts[i]` and has `sizes[i]` entries. */
   readonly #starts: Uint32Array
   readonly #sizes: Uint32Array
   readonly #positions: Uint32Array
@@ -108,7 +108,7 @@ class ShingleLists {
     }
   }
 
-  /** The added texts that share a shingle with the text, with the number of shared shingles. */
+  /** Returns the added texts that share a shingle with the text, and the number of shared shingles. */
   sharing(position: number): [other: number, shared: number][] {
     const found: number[] = []
     for (const shingle of this.#shingles[position]!) {

@@ -6,7 +6,10 @@ import { scanRuns } from '../../../text/scan-words.ts'
 /** Words per shingle. */
 const shingleWords = 3
 
-/** The words of a text without case, width and punctuation. For scripts without spaces, the characters. */
+/**
+ * Returns the words of a text, normalised for case and width, without punctuation. Scripts without spaces give
+ * characters.
+ */
 export function wordsOf(text: string): string[] {
   const words: string[] = []
   scanRuns(text, (start, end, charClass) => {
@@ -18,7 +21,8 @@ export function wordsOf(text: string): string[] {
 }
 
 /**
- * Equal for two texts with the same words in the same order; for texts without any word, equal if they look the same.
+ * Returns the same digest for two texts with the same words in the same order. Texts without any word are compared
+ * after NFKC normalisation.
  */
 export function digestOf(words: readonly string[], text: string): string {
   const normalised = words.length > 0 ? words.join(' ') : `\n${text.normalize('NFKC').trim()}`
@@ -26,8 +30,8 @@ export function digestOf(words: readonly string[], text: string): string {
 }
 
 /**
- * Every sequence of three words, each once, ascending, as 32-bit fingerprints. A shorter text is one sequence.
- * Collisions are rare, and can at most leave the decision to the vectors.
+ * Returns every sequence of three words, each once, ascending, as 32-bit fingerprints. A shorter text is one sequence.
+ * Collisions are rare, and then the vectors decide.
  */
 export function shinglesOf(words: readonly string[]): Uint32Array {
   const fingerprints = words.map(fingerprint)

@@ -66,7 +66,7 @@ function bruteForce(chunks: readonly Chunk[], threshold: number) {
   return { representatives, areNear, order, groupOf }
 }
 
-/** Two texts with some words changed, and few directions, so that many are near and some only just. */
+/** Variants of two texts, with few directions, so that many are near each other and some only just. */
 const bases = ['the tide turned at noon and the gulls came back', 'salt and rope and a moon over the old harbour wall']
 const text = fc
   .record({
@@ -89,7 +89,7 @@ const chunk: fc.Arbitrary<Chunk> = fc.record({
 })
 
 suite('groups of duplicates', () => {
-  test('are those of comparing every text with every other, for any threshold: none is missed, none drifts', async () => {
+  test('match a brute-force comparison of all texts, for any threshold', async () => {
     let near = 0
     let drifting = 0
     await fc.assert(
@@ -132,7 +132,7 @@ suite('groups of duplicates', () => {
     assert.ok(near > 30 && drifting > 3, `near ${near}, members that are not near each other in ${drifting} groups`)
   })
 
-  test('rows are by group with the representative first, the same bytes every time; ids belong together', async () => {
+  test('rows are ordered by group with the representative first, and the ids of a row belong together', async () => {
     const one = { text: 'The tide comes in at noon today', vector: [1, 0], publishedAt: 5 }
     const chunks = [
       one,
@@ -167,7 +167,7 @@ suite('groups of duplicates', () => {
     assert.deepEqual(await groupsOf([one], 0.95), [])
   })
 
-  test('words and runs of words, in any script', () => {
+  test('words and shingles, in any script', () => {
     assert.deepEqual(wordsOf("Ｔｈｅ  sailor's BOAT — 1,000 miles!"), ['the', 'sailor', 'boat', '1000', 'miles'])
     assert.deepEqual(wordsOf('潮水 in 海港'), ['潮', '水', 'in', '海', '港'])
     assert.equal(shinglesOf(wordsOf('潮水涨了')).length, 2)

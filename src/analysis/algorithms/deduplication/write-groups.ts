@@ -8,7 +8,7 @@ import { digestOf, shinglesOf, wordsOf } from './text-shingles.ts'
 export type DeduplicationParameters = { readonly threshold: number }
 
 const rowsPerGroup = 100_000
-/** The share of the whole for reading and splitting texts. */
+/** The share of the progress for reading and splitting texts. */
 const readingShare = 0.3
 
 interface Row {
@@ -22,7 +22,7 @@ interface Row {
   readonly shingles: Uint32Array
 }
 
-/** Equal texts are grouped as one text, represented by the earliest row. */
+/** Writes the groups of near-identical texts. Equal texts count as one text, represented by the earliest row. */
 export async function writeGroups(
   input: AlgorithmInput,
   { threshold }: DeduplicationParameters,

@@ -1,6 +1,6 @@
 /**
- * A sum with an error of less than its last bit, in any order of the numbers: the rounding error of each addition is
- * kept separately (Shewchuk, Adaptive Precision Floating-Point Arithmetic, 1997).
+ * A sum with an error of less than one unit in the last place, in any order of the numbers. The rounding error of each
+ * addition is kept separately (Shewchuk, Adaptive Precision Floating-Point Arithmetic, 1997).
  */
 export class ExactSum {
   count = 0
@@ -25,7 +25,7 @@ export class ExactSum {
   /** Null if nothing was added. */
   get value(): number | null {
     if (this.count === 0) return null
-    // Beyond the range of a number there are no parts.
+    // After an overflow the parts are not valid.
     return Number.isFinite(this.#plain) ? this.#parts.reduceRight((sum, part) => sum + part, 0) : this.#plain
   }
 }

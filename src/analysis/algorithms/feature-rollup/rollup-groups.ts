@@ -13,14 +13,14 @@ export interface RollupGroup {
 }
 
 const rollupLimits = {
-  /** Groups, and groups times metrics. These limit memory. */
+  /** Limits groups, and groups times metrics, because of memory. */
   groupsMax: 300_000,
   sumsMax: 5_000_000,
-  /** Combinations of values over all documents, new or not. This limits time. */
+  /** Limits the combinations of values over all documents, because of time. */
   combinationsMax: 50_000_000,
 } as const
 
-/** Collects documents by their values. A document counts in every group that it belongs to. */
+/** Counts documents by their values. A document counts in every group that it belongs to. */
 export class RollupGroups {
   readonly metrics = new Set<string>()
   readonly #groups = new Map<string, RollupGroup>()
@@ -59,7 +59,7 @@ export class RollupGroups {
     }
   }
 
-  /** By key, then by time, null first. */
+  /** Returns the groups by key, then by time, null first. */
   inOrder(): RollupGroup[] {
     return [...this.#groups.values()].sort(byKeyAndTime)
   }

@@ -15,7 +15,7 @@ export const rollupFields = [
 ] as const
 export type RollupField = (typeof rollupFields)[number]
 
-/** The values that a document counts for; null if it has none. */
+/** The values under which a document is counted; null if it has none. */
 const valuesOf: Readonly<Record<RollupField, (document: InputDocument) => readonly (string | null)[]>> = {
   dataset: ({ datasetId }) => [datasetId],
   platform: ({ platform }) => [platform],
@@ -32,7 +32,7 @@ const valuesOf: Readonly<Record<RollupField, (document: InputDocument) => readon
 const someOf = (values: readonly string[]): readonly (string | null)[] =>
   values.length === 0 ? [null] : [...new Set(values)]
 
-/** Every combination of a document's values, one of each field. */
+/** Yields every combination of a document's values, one of each field. */
 export function* keysOf(document: InputDocument, by: readonly RollupField[]): Generator<readonly (string | null)[]> {
   const [field, ...others] = by
   if (field === undefined) return yield []
@@ -42,5 +42,5 @@ export function* keysOf(document: InputDocument, by: readonly RollupField[]): Ge
 export const keyCount = (document: InputDocument, by: readonly RollupField[]): number =>
   by.reduce((count, field) => count * valuesOf[field](document).length, 1)
 
-/** The first day, in UTC, of the bucket that contains a time. */
+/** Returns the first day, in UTC, of the bucket that contains a time. */
 export const bucketOf = (timeMs: number, bucket: TimeBucket): Date => firstDayOf(Math.floor(timeMs / dayMs), bucket)

@@ -22,7 +22,7 @@ async function rollup(
   return tables.rollup!.rows
 }
 
-/** The plain definition: for every possible row, look through all documents. */
+/** The definition, by brute force: for every possible row, look through all documents. */
 function expected(documents: readonly InputDocument[], by: readonly RollupField[], bucket: TimeBucket | null) {
   const lists: Record<RollupField, (one: InputDocument) => readonly (string | null)[]> = {
     dataset: (one) => [one.datasetId],
@@ -136,7 +136,7 @@ suite('a rollup', () => {
 
   const isoDay = (day: Date): string => day.toISOString().slice(0, 10)
 
-  test('a metric that is called score has columns of its own', async () => {
+  test('a metric named score has columns of its own', async () => {
     const [row] = await rollup([{ ...document, score: 2, metrics: { score: 5 } }], ['dataset'])
     assert.deepEqual(
       [row!.score_sum, row!.score_count, row!['metrics.score_sum'], row!['metrics.score_count']],
@@ -144,7 +144,7 @@ suite('a rollup', () => {
     )
   })
 
-  test('with too many combinations is refused with advice', async () => {
+  test('with too many combinations is refused, and the message says what to narrow', async () => {
     const refused = { code: 'input_too_large', message: /narrow input_scope, or name fewer fields in by/ }
     const words = Array.from({ length: 200 }, (_, i) => `w${i}`)
     const rich = { ...document, topics: words, tags: words, classifications: words }
@@ -162,7 +162,7 @@ suite('a rollup', () => {
     assert.throws(() => add({ ...two, metrics: { likes: 1, shares: 1 } }), refused)
   })
 
-  test('the first day of a week is a Monday, of a month its first, long ago too', () => {
+  test('weeks start on Monday and months on the first, also in the distant past', () => {
     const cases: [string, TimeBucket, string][] = [
       ['2026-11-16T00:00:00.000Z', 'week', '2026-11-16'],
       ['2026-11-15T23:59:59.999Z', 'week', '2026-11-09'],
@@ -175,7 +175,7 @@ suite('a rollup', () => {
   })
 })
 
-test('an exact sum loses nothing, in any order', () => {
+test('an exact sum does not depend on the order of its terms', () => {
   fc.assert(
     fc.property(
       fc.array(fc.tuple(fc.maxSafeInteger(), fc.integer({ min: -60, max: 60 })), { maxLength: 20 }),

@@ -44,7 +44,7 @@ interface Column {
 function columnsOf(by: readonly RollupField[], metrics: readonly string[]): Column[] {
   const columns: Column[] = []
   const column = (name: string, kind: Columns[string], values: (groups: readonly RollupGroup[]) => unknown): void => {
-    // Only a metric that is called `score` can clash with another column.
+    // Only a metric named `score` can clash with another column.
     const free = columns.some((one) => one.name === name) ? `metrics.${name}` : name
     columns.push({ name: free, kind, values: values as Column['values'] })
   }

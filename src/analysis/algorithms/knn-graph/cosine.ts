@@ -1,25 +1,25 @@
 export interface Nodes {
   readonly count: number
   readonly dimensions: number
-  /** Row by row; no row is all zeros. */
+  /** Row by row. */
   readonly vectors: Float32Array
 }
 
-/** The squared length of every row, in 64 bits. */
+/** Returns the squared length of every row, in 64 bits. */
 export function squaresOf({ count, dimensions, vectors }: Nodes): Float64Array {
   return Float64Array.from({ length: count }, (_, row) => dot(vectors, row * dimensions, row * dimensions, dimensions))
 }
 
 /**
- * Computed in 64 bits from the stored vectors. Exactly 1 for equal vectors, because the square root of a square is
- * exact.
+ * Computes the cosine of two rows in 64 bits from the stored vectors. Neither may be all zeros. The result is exactly 1
+ * for equal vectors, because the square root of a square is exact.
  */
 export function cosine({ vectors, dimensions }: Nodes, squares: Float64Array, row: number, other: number): number {
   const product = dot(vectors, row * dimensions, other * dimensions, dimensions)
   return Math.max(-1, Math.min(1, product / Math.sqrt(squares[row]! * squares[other]!)))
 }
 
-/** Four sums, so that an addition need not wait for the previous one; always in the same order. */
+/** Keeps four sums, so that an addition need not wait for the previous one. The order is always the same. */
 function dot(vectors: Float32Array, left: number, right: number, dimensions: number): number {
   let a = 0
   let b = 0

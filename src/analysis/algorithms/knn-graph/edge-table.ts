@@ -19,7 +19,7 @@ export interface NodeIds {
   readonly versionIds: readonly string[]
 }
 
-/** Collects edges between nodes, given by position, into row groups. */
+/** Collects edges into row groups. Nodes are given by position. */
 export class EdgeTable {
   readonly #file: TableFile<typeof edgeColumns>
   readonly #ids: NodeIds

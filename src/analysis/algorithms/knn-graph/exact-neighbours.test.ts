@@ -22,7 +22,7 @@ function chance(seed: number): () => number {
   }
 }
 
-/** The plain definition, in 64 bits. */
+/** The definition, by brute force in 64 bits. */
 function bruteForce({ count, dimensions, vectors }: Nodes, { k, minSimilarity }: NeighbourRequest): Edge[] {
   const row = (i: number) => [...vectors.subarray(i * dimensions, (i + 1) * dimensions)]
   const rows = Array.from({ length: count }, (_, i) => row(i))
@@ -57,8 +57,8 @@ async function edgesOf(nodes: Nodes, requested: NeighbourRequest, kernel?: Score
 }
 
 /**
- * Both sides sum in another order, so similarities may differ in the last bits, and with them the order of equal ones.
- * Every similarity must match by rank, and every edge must have the similarity of its two vectors.
+ * The two sides sum in different orders, so similarities may differ in the last bits, and so may the order of equal
+ * ones. The similarities must match by rank.
  */
 function assertSame(actual: readonly Edge[], expected: readonly Edge[], tolerance = 1e-12): void {
   assert.equal(actual.length, expected.length)
@@ -130,14 +130,14 @@ function wrongKernel(nodes: Nodes, seed: number): ScoreKernel {
 }
 
 suite('the exact neighbours of every node', () => {
-  test('2,000 nodes with 400 planted copies: every edge as by brute force', async () => {
+  test('2,000 nodes with 400 planted copies: every edge matches brute force', async () => {
     const nodes = planted(2000, 48, 1600, 7)
     const requested = { k: 30, minSimilarity: null }
     const { edges, redone } = await edgesOf(nodes, requested)
     assertSame(edges, bruteForce(nodes, requested))
     assertOrdered(edges)
     // 133 copies of one vector do not fit into 39 candidates, so those rows cannot be proven and are recomputed.
-    assert.ok(redone >= 400, `${redone} rows were done again`)
+    assert.ok(redone >= 400, `${redone} rows were recomputed`)
     const copies = edges.filter(({ source, similarity }) => source === 0 && similarity === 1)
     assert.equal(copies.length, 30)
   })
@@ -162,7 +162,7 @@ suite('the exact neighbours of every node', () => {
     }
   })
 
-  test('a kernel as wrong as the proof allows changes nothing', async () => {
+  test('a kernel with the largest error that the proof allows changes nothing', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.record({
@@ -180,7 +180,7 @@ suite('the exact neighbours of every node', () => {
           const wrong = await edgesOf(nodes, requested, wrongKernel(nodes, seed))
           assert.deepEqual(wrong.edges, right.edges)
           assertOrdered(right.edges)
-          // Brute force sums in another order, so at the threshold itself the two may differ by a last bit.
+          // Brute force sums in a different order, so at the threshold itself the two may differ by a last bit.
           if (minSimilarity === null) assertSame(right.edges, bruteForce(nodes, requested))
         },
       ),

@@ -4,11 +4,11 @@
  * 1. The kernel returns the k + 8 highest 32-bit scores of each row.
  * 2. Those are scored again in 64 bits, from the stored vectors, and sorted by similarity descending, then position
  *    ascending. Nodes are in the order of their chunk ids, so this is id order.
- * 3. Proof: the error of a 32-bit score is at most `scoreErrorMax`. A node that was dropped scored at most as high as the
- *    last one kept, so its similarity is at most that plus the error. If the k-th of step 2 is above that, none is missing.
- *    The same holds for nodes below `minSimilarity`.
- * 4. A row without proof (for example with many duplicates) is recomputed: all its scores, and in 64 bits every node that
- *    the error cannot exclude. Equal vectors are computed once.
+ * 3. Proof: the error of a 32-bit score is at most `scoreErrorMax`. A node that was dropped scored at most as high as
+ *    the last one kept, so its similarity is at most that score plus the error. If the k-th similarity of step 2 is
+ *    above that, no neighbour is missing. The same holds for nodes below `minSimilarity`.
+ * 4. A row without proof, for example one with many duplicates, is recomputed: first all its 32-bit scores, then in 64
+ *    bits every node that the error bound does not exclude. Equal vectors are computed once.
  *
  * So the result depends only on the input, not on the kernel, its order of summation or its number of threads.
  */
@@ -16,13 +16,13 @@ import { cosine, type Nodes } from './cosine.ts'
 import { firstEqualRows } from './first-equal-rows.ts'
 import type { ScoreKernel } from './score-kernel.ts'
 
-/** Candidates beyond k. They make rows without proof rare; more would cost more rescoring. */
+/** The number of candidates beyond k. More of them make rows without proof rarer, and cost more rescoring. */
 const spare = 8
 
 /** Half the distance between 1 and the next 32-bit number: the relative error of one rounding. */
 const unit = 2 ** -24
 
-/** Vectors with lengths this near to 1 are not scaled; the error bound includes it. */
+/** Vectors whose length is this close to 1 are not scaled. The error bound includes it. */
 const lengthSlack = 1e-6
 
 /** Larger than the error of a 64-bit similarity at any supported number of dimensions. */
@@ -49,7 +49,7 @@ export interface NeighbourRequest {
   readonly minSimilarity: number | null
 }
 
-/** The vectors for the kernel: the stored ones if all have length 1, else a scaled copy. */
+/** Returns the vectors for the kernel: the stored ones if all have length 1, else a scaled copy. */
 export function unitVectors({ count, dimensions, vectors }: Nodes, squares: Float64Array): Float32Array {
   if (squares.every((square) => Math.abs(Math.sqrt(square) - 1) <= lengthSlack)) return vectors
   const scaled = new Float32Array(vectors.length)
@@ -73,7 +73,7 @@ export class ExactNeighbours {
   readonly #minSimilarity: number
   readonly #error: number
   #representatives: Int32Array | null = null
-  #remembered: Float64Array | null = null
+  #similarityTo: Float64Array | null = null
   /** Rows that had to be recomputed, for benchmarks. */
   redone = 0
 
@@ -94,14 +94,14 @@ export class ExactNeighbours {
 
   async #block(start: number, rows: number): Promise<Neighbours> {
     const { count } = this.#nodes
-    // One more, because each row is its own nearest.
+    // One more, because each row is its own nearest neighbour.
     const keep = Math.min(count, this.#k + spare + 1)
     const { best, positions } = await this.#kernel.nearest(start, rows, keep)
-    const found: Ranked[] = []
-    const unproven: { row: number; list: Ranked }[] = []
+    const found: TopK[] = []
+    const unproven: { row: number; list: TopK }[] = []
     for (let i = 0; i < rows; i++) {
       const row = start + i
-      const list = new Ranked(this.#k)
+      const list = new TopK(this.#k)
       // Positions ascend, so equal similarities keep the order in which they were added.
       for (const position of positions.subarray(i * keep, (i + 1) * keep).sort()) {
         if (position !== row) list.add(cosine(this.#nodes, this.#squares, row, position), position)
@@ -120,35 +120,35 @@ export class ExactNeighbours {
     return this.#gathered(start, found)
   }
 
-  #proven(list: Ranked, lastKept: number): boolean {
+  #proven(list: TopK, lastKept: number): boolean {
     const missedMax = lastKept + this.#error
     return list.last > missedMax || missedMax < this.#minSimilarity
   }
 
   /** The k-th candidate is a lower bound of the true k-th similarity. Nodes that cannot reach it are skipped. */
-  #searchEveryNode(row: number, candidates: Ranked, scores: Float32Array): Ranked {
+  #searchEveryNode(row: number, candidates: TopK, scores: Float32Array): TopK {
     const { count } = this.#nodes
     this.#representatives ??= firstEqualRows(this.#nodes)
-    this.#remembered ??= new Float64Array(count).fill(Number.NaN)
+    this.#similarityTo ??= new Float64Array(count).fill(Number.NaN)
     const least = Math.max(candidates.last, this.#minSimilarity) - this.#error
-    const list = new Ranked(this.#k)
+    const list = new TopK(this.#k)
     const touched: number[] = []
     for (let position = 0; position < count; position++) {
       if (scores[position]! < least || position === row) continue
       const representative = this.#representatives[position]!
-      let similarity = this.#remembered[representative]!
+      let similarity = this.#similarityTo[representative]!
       if (Number.isNaN(similarity)) {
         similarity = cosine(this.#nodes, this.#squares, row, representative)
-        this.#remembered[representative] = similarity
+        this.#similarityTo[representative] = similarity
         touched.push(representative)
       }
       list.add(similarity, position)
     }
-    for (const representative of touched) this.#remembered[representative] = Number.NaN
+    for (const representative of touched) this.#similarityTo[representative] = Number.NaN
     return list
   }
 
-  #gathered(start: number, found: readonly Ranked[]): Neighbours {
+  #gathered(start: number, found: readonly TopK[]): Neighbours {
     const counts = Uint32Array.from(found, (list) => list.countFrom(this.#minSimilarity))
     const total = counts.reduce((sum, one) => sum + one, 0)
     const targets = new Int32Array(total)
@@ -163,8 +163,8 @@ export class ExactNeighbours {
   }
 }
 
-/** The k highest of the added values; of equal ones, those that were added first. */
-class Ranked {
+/** Keeps the k highest of the added values; of equal ones, those that were added first. */
+class TopK {
   readonly similarities: Float64Array
   readonly positions: Int32Array
   #size = 0
@@ -186,7 +186,7 @@ class Ranked {
     this.positions[at] = position
   }
 
-  /** The k-th highest; minus infinity while there are fewer. */
+  /** The k-th highest value; minus infinity while there are fewer. */
   get last(): number {
     return this.#size < this.positions.length ? Number.NEGATIVE_INFINITY : this.similarities[this.#size - 1]!
   }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Nodes } from './cosine.ts'
 
-/** For every row the first row with exactly the same numbers. */
+/** Returns for every row the first row with exactly the same numbers. */
 export function firstEqualRows({ count, dimensions, vectors }: Nodes): Int32Array {
   const first = new Map<string, number>()
   return Int32Array.from({ length: count }, (_, row) => {

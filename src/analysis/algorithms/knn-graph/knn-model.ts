@@ -1,5 +1,6 @@
 /**
- * The two tiny ONNX graphs that do the arithmetic, encoded by hand so that no model file has to be kept in step.
+ * The two small ONNX graphs that do the arithmetic. They are encoded by hand, so that there is no model file to
+ * maintain.
  *
  *   nearest   rows [m, d], all [n, d], keep [1]  ->  scores [m, keep] descending, positions [m, keep] (int32)
  *   scores    rows [m, d], all [n, d]            ->  scores [m, n]

@@ -1,11 +1,11 @@
 import { env, InferenceSession, Tensor } from 'onnxruntime-node'
 import { nearestModel, scoresModel } from './knn-model.ts'
 
-/** 32-bit scores of rows against all rows. Fast; `exact-neighbours.ts` has the error bound. */
+/** Computes 32-bit scores of rows against all rows. `exact-neighbours.ts` has the error bound. */
 export interface ScoreKernel {
-  /** The `keep` highest scores of each row in a range, descending, with their positions. */
+  /** Returns the `keep` highest scores of each row in a range, descending, with their positions. */
   nearest(start: number, count: number, keep: number): Promise<{ best: Float32Array; positions: Int32Array }>
-  /** All scores of some rows, row by row. */
+  /** Returns all scores of some rows, row by row. */
   scores(rows: readonly number[]): Promise<Float32Array>
 }
 
@@ -26,9 +26,9 @@ export async function openKernel(vectors: Float32Array, dimensions: number, thre
   const rowsOf = (data: Float32Array) => new Tensor('float32', data, [data.length / dimensions, dimensions])
   return {
     async nearest(start, rows, keep) {
-      const stretch = vectors.subarray(start * dimensions, (start + rows) * dimensions)
+      const range = vectors.subarray(start * dimensions, (start + rows) * dimensions)
       const found = await nearest.run({
-        rows: rowsOf(stretch),
+        rows: rowsOf(range),
         all,
         keep: new Tensor('int64', BigInt64Array.of(BigInt(keep)), [1]),
       })

@@ -11,7 +11,7 @@ export type GraphParameters = {
 }
 
 /**
- * Writes the graph of all nodes, by source in id order and then by rank. Returns how many rows had to be recomputed.
+ * Writes the edges of all nodes, by source in id order and then by rank. Returns how many rows had to be recomputed.
  */
 export async function writeGraph(
   input: AlgorithmInput,
@@ -36,7 +36,7 @@ export async function writeGraph(
   return { redone: neighbours.redone }
 }
 
-/** A vector of zeros, or a missing one, has no direction. It has no neighbours and is a neighbour of none. */
+/** Leaves out vectors without a direction (all zeros, or not finite), which neither have neighbours nor are any. */
 async function nodesOf({ rowsMax, dimensions, portions }: AlgorithmInput): Promise<{ ids: NodeIds; nodes: Nodes }> {
   const ids = { chunkIds: [] as string[], documentIds: [] as string[], versionIds: [] as string[] }
   const vectors = new Float32Array(rowsMax * dimensions)

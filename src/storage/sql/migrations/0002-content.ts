@@ -3,7 +3,7 @@ import { dayExpression, scoreBucketExpression } from '../buckets.ts'
 import type { Migration } from './migration.ts'
 
 /**
- * Documents with everything that was ever said about them, and the events of the change feed.
+ * Documents with their versions, snapshots and facts, and the events of the change feed.
  *
  * A document's first-ingest time is part of its id, so "newest first, then id" is simply the order of `document_id`.
  * Every index that serves a listing ends in this column.

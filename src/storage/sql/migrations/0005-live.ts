@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Migration } from './migration.ts'
 
-/** Live queries with their runs (the collectors' tasks), the delivered documents, and the polls of collectors. */
+/** Live queries, their tasks, delivered documents, idempotency keys, and the polls of collectors. */
 export const live: Migration = {
   number: 5,
   name: 'live',
@@ -19,7 +19,7 @@ export const live: Migration = {
       .addColumn('deadline_at', 'bigint', (column) => column.notNull())
       .addColumn('completed_at', 'bigint')
       .execute()
-    // Limits look at an application's newest queries, the worker at unfinished ones.
+    // For the rate limits by application, and for the worker.
     await db.schema
       .createIndex('live_query_by_application')
       .on('live_query')

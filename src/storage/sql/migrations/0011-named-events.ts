@@ -1,7 +1,7 @@
 import type { Migration } from './migration.ts'
 
 /**
- * From here on the feed has events that only readers get that name their type. No table changes, but a process of an
+ * From here on, the feed has types of events that a reader must request by name. No table changes, but a process of an
  * older version would send these events to every reader.
  */
 export const namedEvents: Migration = {

@@ -1,8 +1,8 @@
 import type { Migration } from './migration.ts'
 
 /**
- * Each time that the store was found to lack data that it had before, and the time up to which the clock was trusted.
- * Processes of an older version need neither.
+ * The detected rollbacks of the store, and the time up to which the clock was trusted. Processes of an older version
+ * need neither.
  */
 export const history: Migration = {
   number: 17,

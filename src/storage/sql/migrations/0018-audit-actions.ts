@@ -1,6 +1,6 @@
 import type { Migration } from './migration.ts'
 
-/** An index to find the newest line of an action, such as the last recorded backup. */
+/** An index to find the newest audit entry of an action, such as the last recorded backup. */
 export const auditActions: Migration = {
   number: 18,
   name: 'audit-actions',

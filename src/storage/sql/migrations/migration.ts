@@ -18,7 +18,7 @@ export interface Migration {
   readonly up: (db: Kysely<Tables>, dialect: MigrationDialect) => Promise<void>
 }
 
-/** Differences between the dialects when tables are made, named by capability. */
+/** How the databases differ when tables are created, named by capability. */
 export interface MigrationDialect {
   /** A number that the database assigns in ascending order and never again, even after rows are deleted. */
   ascendingKey<T extends string, C extends string>(
@@ -29,9 +29,9 @@ export interface MigrationDialect {
   readonly bytes: 'blob' | 'bytea'
   /** A table that is stored in the order of its primary key, if the database supports that. */
   storedByKey<T extends string, C extends string>(table: CreateTableBuilder<T, C>): CreateTableBuilder<T, C>
-  /** A table that may be empty after a crash and is cheaper to write for that, if the database supports it. */
+  /** A table that is cheaper to write and may be empty after a crash, if the database supports that. */
   forgettable<T extends string, C extends string>(table: CreateTableBuilder<T, C>): CreateTableBuilder<T, C>
   hasTable(db: Kysely<Tables>, name: string): Promise<boolean>
-  /** Skips the next numbers of an ascending key. */
+  /** Skips the next `count` numbers of an ascending key. */
   skipNumbers(db: Kysely<Tables>, table: string, column: string, count: number): Promise<void>
 }

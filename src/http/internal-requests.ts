@@ -1,25 +1,25 @@
+/**
+ * Internal requests: requests that a route makes to other routes of this process, on behalf of its caller. They are not
+ * authenticated again and take no rate token, slot or permit, because the outer request has these. Schemas,
+ * entitlements, quotas, counters and the log apply as to every request.
+ */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Principal } from '../access/principal.ts'
 import { abortSignalOf } from './route.ts'
 
-/**
- * Requests that a route makes to other routes of this process, on behalf of its caller. They take the usual way except
- * for its beginning: the caller is known already, and rate, slot and permit belong to the outer request. Schemas,
- * entitlements, quotas, counters and the log apply as to every request.
- */
 interface OuterRequest {
   readonly principal: Principal
   readonly signal: AbortSignal
 }
 
-// No client can forge this: a request from outside never runs within another one.
+// A client cannot forge this, because its requests never run within another request.
 const within = new AsyncLocalStorage<OuterRequest>()
 
-/** The outer request of the current one; undefined for a request from outside. */
-export const askedWithin = (): OuterRequest | undefined => within.getStore()
+/** Returns the request that made the current one; undefined if a client made the current one. */
+export const outerRequest = (): OuterRequest | undefined => within.getStore()
 
-export interface OwnRequest {
+export interface InternalRequest {
   readonly method: 'GET' | 'POST'
   readonly path: string
   readonly query?: Readonly<Record<string, string>>
@@ -27,17 +27,17 @@ export interface OwnRequest {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-export interface OwnAnswer {
+export interface InternalAnswer {
   readonly status: number
   readonly retryAfterSeconds: number | null
   readonly bytes: Buffer
 }
 
-/** The inner requests end with the outer one: when the client disconnects, their work is cancelled. */
-export function askOwnRoutes(
+/** Returns a function that makes internal requests. They are cancelled when the client of `request` disconnects. */
+export function internalRequests(
   request: FastifyRequest,
   reply: FastifyReply,
-): (request: OwnRequest) => Promise<OwnAnswer> {
+): (request: InternalRequest) => Promise<InternalAnswer> {
   const signal = abortSignalOf(reply)
   return async ({ method, path, query, body, headers }) => {
     const answer = await within.run(

@@ -42,7 +42,7 @@ await open.store.operator.commit(
   { actor: 'test', at: Date.now() },
 )
 
-/** Runs of one subscription without documents: their content comes from the previous run. */
+/** Runs of one subscription. They have no documents, so their content comes from the previous run. */
 class Subscribed {
   readonly #subscriptionId = newId('sub')
   #turn = 0
@@ -117,13 +117,13 @@ async function oneCluster({ job }: ComputeWork): Promise<Computed> {
   return { files, cpuSeconds: 0, peakBytes: 0, numbers: {} }
 }
 
-async function fileOf({ runId }: Run, wanted: string): Promise<string> {
-  const { artifactId } = (await store.artifacts(runId)).find(({ name }) => name === wanted)!
+async function fileOf({ runId }: Run, artifactName: string): Promise<string> {
+  const { artifactId } = (await store.artifacts(runId)).find(({ name }) => name === artifactName)!
   return join(artifactFolder, `${artifactId}.parquet`)
 }
 
 suite('the result that a run of a subscription follows', () => {
-  test('nothing at first, then the result of the last success, into a history of its own', async () => {
+  test('is empty for the first run, then that of the last success, and gives a cluster history', async () => {
     const subscribed = await Subscribed.begin()
     const first = await subscribed.run(oneCluster)
     assert.deepEqual([first.status, first.warnings], ['succeeded', []])
@@ -141,10 +141,10 @@ suite('the result that a run of a subscription follows', () => {
     ])
   })
 
-  test('a damaged, shortened, removed or expired result is lost: a warning says so, and the run succeeds', async () => {
+  test('a damaged, truncated, removed or expired result gives a warning, and the run succeeds', async () => {
     const subscribed = await Subscribed.begin()
     let last = await subscribed.run(oneCluster)
-    const harms: ((path: string) => void)[] = [
+    const damages: ((path: string) => void)[] = [
       (path) => {
         const bytes = readFileSync(path)
         bytes[bytes.length >> 1]! ^= 1
@@ -156,8 +156,8 @@ suite('the result that a run of a subscription follows', () => {
         subscribed.now += 2 * 86_400_000
       },
     ]
-    for (const harm of harms) {
-      harm(await fileOf(last, 'assignments'))
+    for (const damage of damages) {
+      damage(await fileOf(last, 'assignments'))
       last = await subscribed.run(oneCluster)
       assert.deepEqual([last.status, last.warnings, given!.before], ['succeeded', ['history_lost'], null])
       last = await subscribed.run(oneCluster)
@@ -166,7 +166,7 @@ suite('the result that a run of a subscription follows', () => {
     }
   })
 
-  test('only the last success is followed: if it is gone, an older one is not', async () => {
+  test('only the last success is followed; if it is gone, an older one is not used instead', async () => {
     const subscribed = await Subscribed.begin()
     await subscribed.run(oneCluster, 9)
     await subscribed.run(oneCluster)
@@ -175,7 +175,7 @@ suite('the result that a run of a subscription follows', () => {
     assert.deepEqual([third.warnings, given!.before], [['history_lost'], null])
   })
 
-  test('if no earlier run has succeeded, nothing is lost', async () => {
+  test('without an earlier success there is no warning', async () => {
     const subscribed = await Subscribed.begin()
     const tooLarge = Object.assign(new Error('too much'), { code: 'input_too_large' })
     assert.equal((await subscribed.run(() => Promise.reject(tooLarge))).status, 'failed')

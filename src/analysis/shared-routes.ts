@@ -9,17 +9,17 @@ import type { Cursors } from '../platform/cursors.ts'
 import { type ErrorCode, invalidField } from '../platform/errors.ts'
 import { choice, exactPattern, orNull, pageSize } from '../platform/validation.ts'
 import { algorithmEntries } from './algorithms.ts'
-import { type AnalysisRequest, offFault } from './check-request.ts'
+import { type AnalysisRequest, analysisDisabledError } from './check-request.ts'
 import { InputScope } from './input-scope.ts'
 import { analysisLimits } from './limits.ts'
 
-/** The common parts of the routes of runs and subscriptions: request and response fields, and lists. */
+/** The options that the routes of runs and subscriptions share. */
 export const analysisRoute = (operation: Operation, invalid: ErrorCode, ...errors: ErrorCode[]) =>
-  ({ config: { operation, invalid, errors: ['analysis_forbidden', ...errors] }, preHandler: refuseWhileOff }) as const
+  ({ config: { operation, invalid, errors: ['analysis_forbidden', ...errors] }, preHandler: refuseIfDisabled }) as const
 
-/** Results of earlier runs are refused too, until the policy allows analysis again. */
-function refuseWhileOff(request: FastifyRequest, _reply: FastifyReply, done: (error?: Error) => void): void {
-  done(offFault(consumerOf(request)) ?? undefined)
+/** Also refuses the results of earlier runs, until the policy allows analysis again. */
+function refuseIfDisabled(request: FastifyRequest, _reply: FastifyReply, done: (error?: Error) => void): void {
+  done(analysisDisabledError(consumerOf(request)) ?? undefined)
 }
 
 export const about = (summary: string, description: string) => ({ tags: ['Analysis'], summary, description })
@@ -62,7 +62,7 @@ export const answerOf = (request: AnalysisRequest): Static<typeof AnswerFields> 
   input_scope: request.inputScope,
 })
 
-/** Lists are newest first, by id, with a signed cursor (keyset paging). */
+/** Lists are ordered by id, newest first, with a signed cursor (keyset paging). */
 export const pageParameters = {
   limit: pageSize(analysisLimits.pageMax, analysisLimits.pageDefault),
   cursor: cursorParameter('`next_cursor` of the previous page. Send the same other parameters.'),
@@ -72,7 +72,7 @@ export const nextCursor = Type.Optional(Type.String())
 
 interface PageRequest {
   readonly cursors: Cursors
-  /** Identifies the list; a cursor is only valid for the same one. */
+  /** Identifies the list. A cursor is only valid for the list that issued it. */
   readonly list: string
   readonly applicationId: string
   readonly conditions: readonly unknown[]
@@ -80,7 +80,7 @@ interface PageRequest {
   readonly invalid: ErrorCode
 }
 
-/** `find` must return one item more than the page has, which shows whether another page follows. */
+/** Reads a page and one item more, which shows whether another page follows. */
 export async function readPage<Item>(
   { cursors, list, applicationId, conditions, query, invalid }: PageRequest,
   find: (range: { readonly before: string | null; readonly limit: number }) => Promise<readonly Item[]>,

@@ -4,11 +4,11 @@ import { Readable } from 'node:stream'
  * Passes the bytes of `source` on. If the next bytes take longer than `stallMs`, or the source fails, the reader gets
  * the error that `broken` makes.
  */
-export function patient(source: Readable, stallMs: number, broken: (cause: unknown) => Error): Readable {
+export function withStallTimeout(source: Readable, stallMs: number, broken: (cause: unknown) => Error): Readable {
   async function* pieces(): AsyncGenerator<Buffer> {
     const reading = source[Symbol.asyncIterator]()
     for (;;) {
-      // Only the time of the source counts, so a slow reader is no stall.
+      // Only waiting for the source counts. A slow reader is no stall.
       const { value, done } = await withinTime(reading.next(), stallMs).catch((error: unknown) => {
         throw broken(error)
       })
@@ -16,7 +16,7 @@ export function patient(source: Readable, stallMs: number, broken: (cause: unkno
       yield value as Buffer
     }
   }
-  // Closes the source even if nobody has read anything, when the generator has never run.
+  // Closes the source even if nothing was read, in which case the generator has never run.
   return Readable.from(pieces(), { objectMode: false }).once('close', () => source.destroy())
 }
 

@@ -1,25 +1,25 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { FewNames, others } from './few-names.ts'
+import { BoundedLabel, others } from './bounded-label.ts'
 
 const hourMs = 3_600_000
 
-test('so many have a name, and all others are one, whatever they are called and in whatever order they come', () => {
-  const spoken = fc.array(fc.record({ who: fc.nat(40), afterMs: fc.nat(hourMs) }), { maxLength: 300 })
+test('at most this many values have a name, and all others share one, whatever the values and their order', () => {
+  const uses = fc.array(fc.record({ who: fc.nat(40), afterMs: fc.nat(hourMs) }), { maxLength: 300 })
   fc.assert(
-    fc.property(spoken, (turns) => {
+    fc.property(uses, (steps) => {
       let now = 0
       const named = new Map<string, number>()
-      const names = new FewNames(
-        (left) => {
-          assert.ok(now - named.get(left)! >= hourMs, 'only who was not spoken of for an hour')
-          named.delete(left)
+      const names = new BoundedLabel(
+        (dropped) => {
+          assert.ok(now - named.get(dropped)! >= hourMs, 'only a name that was unused for an hour')
+          named.delete(dropped)
         },
         5,
         () => now,
       )
-      for (const { who, afterMs } of turns) {
+      for (const { who, afterMs } of steps) {
         now += afterMs
         const name = names.of(`app_${who}`)
         if (name !== others) named.set(name, now)
@@ -30,11 +30,11 @@ test('so many have a name, and all others are one, whatever they are called and 
   )
 })
 
-test('a name is kept while its bearer is spoken of, and goes to another an hour later', () => {
+test('a name is kept while it is used, and is replaced after an hour without use', () => {
   let now = 0
-  const left: string[] = []
-  const names = new FewNames(
-    (name) => left.push(name),
+  const dropped: string[] = []
+  const names = new BoundedLabel(
+    (name) => dropped.push(name),
     2,
     () => now,
   )
@@ -52,5 +52,5 @@ test('a name is kept while its bearer is spoken of, and goes to another an hour 
     ['c', 'b'].map((name) => names.of(name)),
     ['c', others],
   )
-  assert.deepEqual(left, ['b'])
+  assert.deepEqual(dropped, ['b'])
 })

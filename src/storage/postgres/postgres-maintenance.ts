@@ -1,11 +1,10 @@
-import type { Upkeep } from '../backend.ts'
+import type { StoreMaintenance } from '../backend.ts'
 import { newestMigration } from '../sql/migrate.ts'
 import { openCopyTarget } from './copy-target.ts'
 import { examineDatabase } from './examine-database.ts'
 import { postgresSchema } from './open-postgres-store.ts'
 
-/** Upkeep of the database at an address. */
-export function postgresUpkeep(url: string, connectionsMax: number) {
+export function postgresMaintenance(url: string, connectionsMax: number) {
   return {
     schema: () => postgresSchema(url),
     newestSchema: newestMigration,
@@ -13,5 +12,5 @@ export function postgresUpkeep(url: string, connectionsMax: number) {
     backup: { by: 'own tools', backup: 'pg_dump', restore: 'pg_restore' },
     copySource: null,
     copyTarget: (request) => openCopyTarget(url, request),
-  } as const satisfies Upkeep
+  } as const satisfies StoreMaintenance
 }

@@ -1,12 +1,11 @@
-import type { Upkeep } from '../backend.ts'
+import type { StoreMaintenance } from '../backend.ts'
 import { newestMigration } from '../sql/migrate.ts'
 import { copyStore, examineStore, refuseInUse, removeStoreLog } from './backup-store.ts'
 import { openCopySource } from './copy-source.ts'
 import { prepareRestored } from './prepare-restored.ts'
 import { sqliteSchema } from './sqlite-schema.ts'
 
-/** Upkeep of the store at a path. */
-export function embeddedUpkeep(path: string) {
+export function embeddedMaintenance(path: string) {
   return {
     schema: () => sqliteSchema(path),
     newestSchema: newestMigration,
@@ -21,5 +20,5 @@ export function embeddedUpkeep(path: string) {
     },
     copySource: () => openCopySource(path),
     copyTarget: null,
-  } as const satisfies Upkeep
+  } as const satisfies StoreMaintenance
 }

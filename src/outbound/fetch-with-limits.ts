@@ -7,12 +7,7 @@ import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
 import { readBounded, TooLarge } from './read-bounded.ts'
 import { withDeadline } from './with-deadline.ts'
 
-/**
- * GET with bounds, for addresses that untrusted people may have chosen. Name resolution, the check of its result, and
- * the connection are one step: the socket is opened to exactly the address that was checked. Every redirect is checked
- * in the same way.
- */
-export interface FetchBounds {
+export interface FetchLimits {
   /** Applies before and after decompression. */
   readonly bytesMax: number
   /** From the first name lookup to the last byte, redirects included. */
@@ -30,7 +25,7 @@ export interface FetchedFile {
   readonly url: string
 }
 
-/** Why nothing was fetched: `reason` is a short word for logs and tests, the message a sentence. */
+/** Why nothing was fetched: `reason` is a short word for logs and tests, the message a phrase. */
 export class FetchRefused extends Error {
   readonly reason: 'address' | 'size' | 'time' | 'redirects' | 'scheme' | 'network' | 'encoding'
   constructor(reason: FetchRefused['reason'], message: string) {
@@ -40,21 +35,25 @@ export class FetchRefused extends Error {
   }
 }
 
-/** Calls `beforeRedirect` before following each redirect; an error that it throws ends the fetch. */
-export async function fetchBounded(
+/**
+ * Sends a GET request within limits, to an address that an untrusted person may have chosen. Against SSRF and DNS
+ * rebinding, the socket is opened to exactly the IP address that was resolved and checked. Every redirect is checked in
+ * the same way. Calls `beforeRedirect` before following each redirect; an error that it throws ends the fetch.
+ */
+export async function fetchWithLimits(
   address: string,
   headers: Readonly<Record<string, string>>,
-  bounds: FetchBounds,
+  limits: FetchLimits,
   aborted: AbortSignal,
   beforeRedirect: (url: URL) => Promise<void> = async () => {},
 ): Promise<FetchedFile> {
-  return withDeadline(bounds.timeoutMs, aborted, async (signal) => {
+  return withDeadline(limits.timeoutMs, aborted, async (signal) => {
     let url = new URL(address)
     for (let redirects = 0; ; redirects++) {
-      const fetched = await fetchOnce(url, headers, bounds, signal, aborted)
+      const fetched = await fetchOnce(url, headers, limits, signal, aborted)
       if (!(fetched instanceof URL)) return fetched
-      if (redirects === bounds.redirectsMax) {
-        throw new FetchRefused('redirects', `more than ${bounds.redirectsMax} redirects`)
+      if (redirects === limits.redirectsMax) {
+        throw new FetchRefused('redirects', `more than ${limits.redirectsMax} redirects`)
       }
       await beforeRedirect(fetched)
       url = fetched
@@ -62,19 +61,19 @@ export async function fetchBounded(
   })
 }
 
-/** Returns the answer, or the address of the redirect. */
+/** Returns the response, or the target of a redirect. */
 async function fetchOnce(
   url: URL,
   headers: Readonly<Record<string, string>>,
-  bounds: FetchBounds,
+  limits: FetchLimits,
   signal: AbortSignal,
   aborted: AbortSignal,
 ): Promise<FetchedFile | URL> {
   try {
-    const response = await get(url, headers, bounds, signal)
+    const response = await get(url, headers, limits, signal)
     const { location } = response.headers
     if (![301, 302, 303, 307, 308].includes(response.statusCode!) || location === undefined) {
-      const body = await readBody(response, bounds.bytesMax, signal)
+      const body = await readBody(response, limits.bytesMax, signal)
       return { status: response.statusCode!, headers: response.headers, body, url: url.href }
     }
     response.destroy()
@@ -84,7 +83,7 @@ async function fetchOnce(
   } catch (error) {
     if (error instanceof FetchRefused) throw error
     aborted.throwIfAborted()
-    if (signal.aborted) throw new FetchRefused('time', `not done within ${bounds.timeoutMs / 1000} seconds`)
+    if (signal.aborted) throw new FetchRefused('time', `not completed within ${limits.timeoutMs / 1000} seconds`)
     if (error instanceof TooLarge) throw new FetchRefused('size', error.message)
     throw new FetchRefused('network', (error as Error).message || String((error as NodeJS.ErrnoException).code))
   }
@@ -93,18 +92,18 @@ async function fetchOnce(
 async function get(
   url: URL,
   headers: Readonly<Record<string, string>>,
-  bounds: FetchBounds,
+  limits: FetchLimits,
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
-    throw new FetchRefused('scheme', `${url.protocol} is not fetched`)
+    throw new FetchRefused('scheme', `${url.protocol} addresses are not supported`)
   }
   if (url.username !== '' || url.password !== '') {
-    throw new FetchRefused('scheme', 'addresses with a user name or password are not fetched')
+    throw new FetchRefused('scheme', 'addresses with a user name or password are not supported')
   }
   const host = url.hostname.replace(/^\[|\]$/g, '')
-  const checked = await resolve(host, bounds.allows, signal)
-  // The name stays in Host and in the certificate check; only where the socket goes is fixed.
+  const checked = await resolve(host, limits.allows, signal)
+  // The host name is still used in the Host header and the certificate check. Only the IP address is fixed.
   const fixed: LookupFunction = (_host, options, done) =>
     options.all ? done(null, [checked]) : done(null, checked.address, checked.family)
   return new Promise((resolveResponse, reject) => {
@@ -126,14 +125,14 @@ async function get(
 
 async function resolve(
   host: string,
-  allows: FetchBounds['allows'],
+  allows: FetchLimits['allows'],
   signal: AbortSignal,
 ): Promise<{ address: string; family: number }> {
   const family = isIP(host)
   const addresses =
     family !== 0 ? [{ address: host, family }] : await untilAborted(lookup(host, { all: true, verbatim: true }), signal)
   const [first] = addresses
-  // One private address among public ones is a sign of an attack, not of a feed.
+  // A name with public and private addresses is a sign of an attack, so one private address is enough to refuse it.
   if (first === undefined || !addresses.every(({ address }) => allows(address))) {
     throw new FetchRefused('address', `${host} is not an address of the public internet`)
   }
@@ -169,7 +168,7 @@ async function readBody(response: IncomingMessage, bytesMax: number, signal: Abo
       (error as NodeJS.ErrnoException).code?.startsWith('Z_') ||
       (error as NodeJS.ErrnoException).code?.includes('BROTLI')
     ) {
-      throw new FetchRefused('encoding', 'the body is not compressed as it says')
+      throw new FetchRefused('encoding', 'the body cannot be decompressed with its content encoding')
     }
     throw error
   } finally {
@@ -188,7 +187,7 @@ function decompressed(response: IncomingMessage): Readable {
   }
   if (encoding === 'identity' || encoding === '') return response
   const decoder = decoders[encoding]?.()
-  if (decoder === undefined) throw new FetchRefused('encoding', `the encoding ${encoding} is not known`)
+  if (decoder === undefined) throw new FetchRefused('encoding', `the content encoding ${encoding} is not supported`)
   response.on('error', (error) => decoder.destroy(error))
   return response.pipe(decoder)
 }

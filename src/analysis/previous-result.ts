@@ -3,21 +3,21 @@ import type { Run } from './analysis-store.ts'
 import type { ArtifactFiles } from './artifact-files.ts'
 import type { SubscriptionStore } from './subscription-store.ts'
 
-/** About the size for a million chunks, because it is held in memory. A larger one counts as lost. */
+/** Limits memory: about the size for a million chunks. A larger artifact counts as lost. */
 const bytesMax = 48 * 2 ** 20
 
-interface ResultBefore {
+interface PreviousResult {
   /** Null if there is none. */
   readonly bytes: Uint8Array | null
-  /** It existed, and is missing or damaged. */
+  /** Whether it existed and is now missing or damaged. */
   readonly isLost: boolean
 }
 
 /**
- * Reads the followed artifact of the previous run of a subscription. Throws if the storage of artifacts cannot be
- * reached.
+ * Reads the artifact with this name of the last successful run of a subscription. Throws if the storage of artifacts is
+ * unavailable.
  */
-export async function resultBefore(
+export async function previousResult(
   { applicationId, subscription }: Run,
   name: string,
   {
@@ -25,12 +25,12 @@ export async function resultBefore(
     files,
     now,
   }: { readonly store: SubscriptionStore; readonly files: ArtifactFiles; readonly now: () => number },
-): Promise<ResultBefore> {
+): Promise<PreviousResult> {
   const known = await store.subscription(applicationId, subscription!.subscriptionId)
   const last = known?.checkpoint ?? null
   if (last === null) return { bytes: null, isLost: false }
   const before = await store.run(applicationId, last.runId)
-  // An older result would be no better: topics that ended since would return, or end twice.
+  // An older result is not used instead, because topics that ended since would return, or end twice.
   if (before === null || before.status !== 'succeeded' || before.expiresAt <= now())
     return { bytes: null, isLost: true }
   const artifact = (await store.artifacts(before.runId)).find((one) => one.name === name)

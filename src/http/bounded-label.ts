@@ -2,23 +2,23 @@
 const namesMax = 20
 const keptMs = 3_600_000
 
-/** The shared name of all others. */
+/** The shared name of all other values. */
 export const others = 'other'
 
 /**
- * Limits the names of a label that could have any number of values. The first `namesMax` keep theirs, and all others
- * share one. A name that was unused for an hour is given up when another one needs its place. So each count only grows,
- * as counters must, and the number of series is bounded.
+ * Bounds a metric label that could have any number of values. The first `namesMax` values keep their names, and all
+ * others share one. A name that was unused for an hour is dropped when a new value needs its slot. So each count only
+ * grows, as counters must, and the number of series is bounded.
  */
-export class FewNames {
+export class BoundedLabel {
   readonly #lastAt = new Map<string, number>()
   readonly #most: number
   readonly #now: () => number
-  readonly #left: (name: string) => void
+  readonly #dropped: (name: string) => void
 
-  /** `left` is called with a name that was given up. */
-  constructor(left: (name: string) => void, most = namesMax, now: () => number = () => performance.now()) {
-    this.#left = left
+  /** `dropped` is called with each name that is dropped. */
+  constructor(dropped: (name: string) => void, most = namesMax, now: () => number = () => performance.now()) {
+    this.#dropped = dropped
     this.#most = most
     this.#now = now
   }
@@ -30,7 +30,7 @@ export class FewNames {
       const [oldest, at] = this.#lastAt.entries().next().value!
       if (now - at < keptMs) return others
       this.#lastAt.delete(oldest)
-      this.#left(oldest)
+      this.#dropped(oldest)
     }
     this.#lastAt.set(name, now)
     return name

@@ -8,17 +8,19 @@ import { Rate } from '../indexing/rate.ts'
 import type { Log } from '../platform/log.ts'
 import type { Tracer } from '../platform/tracing.ts'
 
-export interface VectorMakerParts {
+export interface EmbeddingWorkerParts {
   readonly source: IndexSource
   readonly index: FedIndex
-  /** The models that make vectors, each with the follower that hands them over. */
+  /** The models that make vectors, each with the follower that copies their vectors to the index. */
   readonly models: readonly { readonly embedder: Embedder; readonly follower: VectorFollower }[]
   /** Whether this process makes the vectors for all. */
   readonly elected: () => Promise<boolean>
-  /** Hands vectors over while no words are fed; null if another process feeds the index. */
-  readonly handOver: <T>(work: () => Promise<T>) => Promise<T | null>
-  /** Called after vectors were made. */
-  readonly learn: () => Promise<void>
+  /**
+   * Runs work that writes vectors to the index, but not during another index write; null if another process feeds it.
+   */
+  readonly exclusively: <T>(work: () => Promise<T>) => Promise<T | null>
+  /** Registers the dimensions of a remote model after the endpoint's first answer. */
+  readonly registerDimensions: () => Promise<void>
   readonly aborted: AbortSignal
   readonly logger: Log
   readonly measures: Pick<IndexingMeasures, 'madeVectors'>
@@ -26,16 +28,16 @@ export interface VectorMakerParts {
 }
 
 /** Makes the vectors that chunks wait for, while this process is elected. */
-export class VectorMaker {
-  readonly #parts: VectorMakerParts
+export class EmbeddingWorker {
+  readonly #parts: EmbeddingWorkerParts
   readonly #rate = new Rate()
   #isLeader = false
 
-  constructor(parts: VectorMakerParts) {
+  constructor(parts: EmbeddingWorkerParts) {
     this.#parts = parts
   }
 
-  /** Whether this process was elected when it last asked, and could ask. */
+  /** Whether this process was elected at the last check; false if the check failed. */
   get isLeader(): boolean {
     return this.#isLeader
   }
@@ -44,12 +46,12 @@ export class VectorMaker {
     return this.#rate.perSecond
   }
 
-  /** Returns whether there may be more at once. */
+  /** Makes the next vectors with each model. Returns whether there may be more to do now. */
   async step(): Promise<boolean> {
     if (!(await this.#leads())) return false
     const failures: unknown[] = []
     let hasMore = false
-    // One model after the other. A failing one does not stop the others.
+    // A model that fails does not stop the others.
     for (const { embedder, follower } of this.#parts.models) {
       try {
         hasMore = (await this.#make(embedder, follower)) || hasMore
@@ -58,7 +60,7 @@ export class VectorMaker {
       }
     }
     if (failures.length > 0) throw failures[0]
-    await this.#parts.learn()
+    await this.#parts.registerDimensions()
     return hasMore
   }
 
@@ -71,12 +73,12 @@ export class VectorMaker {
   }
 
   async #make(embedder: Embedder, follower: VectorFollower): Promise<boolean> {
-    const { source, index, handOver, aborted, logger, measures, tracer } = this.#parts
+    const { source, index, exclusively, aborted, logger, measures, tracer } = this.#parts
     const beganAt = performance.now()
-    const { made, refused } = await makeVectors(source, index, embedder, handOver, aborted, tracer)
+    const { made, refused } = await makeVectors(source, index, embedder, exclusively, aborted, tracer)
     this.#rate.made(made.length, beganAt)
     measures.madeVectors(embedder.profileId, made.length)
-    follower.have([...made, ...refused])
+    follower.stopAwaiting([...made, ...refused])
     if (refused.length > 0) {
       logger.warn(
         { chunks: refused },

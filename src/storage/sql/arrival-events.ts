@@ -1,27 +1,28 @@
 import type { Kysely } from 'kysely'
 import { openedBy } from '../../access/event-fields.ts'
-import { fieldsOfNew, placeOf } from '../../ingest/document-state.ts'
+import { accessFieldsOf, fieldsOfNew } from '../../ingest/document-state.ts'
 import { firstIdAt, idTimeMs, newId } from '../../platform/ids.ts'
 import { eventRow, knownDocument } from './document-rows.ts'
 import { insertRows } from './insert-rows.ts'
 import type { Tables } from './tables.ts'
 
-/** The documents that arrived in a dataset while nobody could read it. */
+/** The documents that were ingested into a dataset while it was hidden. They have no events yet. Stored as JSON. */
 export interface Arrivals {
   readonly datasetId: string
-  /** Events are written for documents up to this id. */
+  /** Events have been written for documents up to this id. */
   readonly after: string
-  /** Documents from this id on arrived after the dataset was shown, so readers see their own events. */
+  /** Documents from this id on were ingested after the dataset was shown again, so they have events of their own. */
   readonly below: string
+  /** Events are not written before this time, in milliseconds since 1970. */
   readonly notBefore: number
 }
 
 /**
- * Processes cache for half a second what an application may read (`Authenticator`), so some see a shown dataset only
- * after that.
+ * Each process caches for half a second what an application may read (`Authenticator`). After twice that time, every
+ * process knows that the dataset is shown again.
  */
-const rememberedMs = 1000
-/** The largest assumed difference between the clocks of processes that ingest documents, in milliseconds. */
+const cacheSettledMs = 1000
+/** The assumed maximum difference between the clocks of processes that ingest documents. */
 export const clocksApartMs = 60_000
 
 export const arrivalsAfter = (
@@ -31,19 +32,25 @@ export const arrivalsAfter = (
 ): Arrivals => ({
   datasetId,
   after,
-  below: firstIdAt('doc', Math.max(shownAt + rememberedMs + clocksApartMs, newest === null ? 0 : idTimeMs(newest) + 1)),
-  notBefore: shownAt + rememberedMs,
+  below: firstIdAt(
+    'doc',
+    Math.max(shownAt + cacheSettledMs + clocksApartMs, newest === null ? 0 : idTimeMs(newest) + 1),
+  ),
+  notBefore: shownAt + cacheSettledMs,
 })
 
-/** Returns the remaining arrivals; null if there are none. */
-export async function tellSome(
+/**
+ * Writes events for up to `most` arrivals. Returns the remaining ones; null if there are none. Returns `later` before
+ * the time from which on they may be written.
+ */
+export async function writeArrivalEvents(
   db: Kysely<Tables>,
   arrivals: Arrivals,
   most: number,
   nowMs: number,
 ): Promise<Arrivals | 'later' | null> {
   const { datasetId, after, below, notBefore } = arrivals
-  // If the clock has gone back since, the wait would be long, so it is skipped.
+  // If the clock was set back since, the wait could be long, so it is skipped.
   if (nowMs < notBefore && notBefore - nowMs < clocksApartMs) return 'later'
   const rows = await db
     .selectFrom('document')
@@ -70,7 +77,7 @@ export async function tellSome(
         observedAt: row.observed_at,
         ingestedAt: nowMs,
         openedBy: openedBy.anyone,
-        now: placeOf(knownDocument(row)),
+        now: accessFieldsOf(knownDocument(row)),
         before: null,
       }),
     ),

@@ -28,20 +28,20 @@ const LETTER_A = 0x61
 const LETTER_Z = 0x7a
 
 /**
- * The values of a first character: 0 if no requested term begins with it; `ANY` if one may, whatever follows; `BY_SECOND`
- * if the second letter decides.
+ * The values of a first character: 0 if no requested term begins with it; `ANY` if one may, whatever follows;
+ * `BY_SECOND` if the second letter decides.
  */
 const ANY = 1
 const BY_SECOND = 2
 
 /**
- * Terms, and prefixes of terms, to find in many texts. The mark of a word does not count. The first letters of most words
+ * Terms, and prefixes of terms, to find in many texts. The mark of a word is ignored. The first letters of most words
  * rule out that they yield one of these terms.
  */
-export class WantedTerms {
+export class RequestedTerms {
   readonly #terms: ReadonlySet<string>
   readonly #prefixes: readonly string[]
-  readonly #beginnings = new Map<LettersKept, TermBeginnings>()
+  readonly #firstLetters = new Map<LettersKept, FirstLetters>()
 
   constructor(terms: Iterable<string>, prefixes: readonly string[] = []) {
     this.#terms = new Set(terms)
@@ -49,29 +49,29 @@ export class WantedTerms {
   }
 
   has(term: string): boolean {
-    return this.#terms.has(term) || this.#prefixes.some((prefix) => termBegins(term, prefix))
+    return this.#terms.has(term) || this.#prefixes.some((prefix) => hasPrefix(term, prefix))
   }
 
-  /** Returns how these terms can be recognised by the first letters of a word in a language; null if they cannot. */
-  beginningsIn(language: string | null): TermBeginnings | null {
+  /** Returns the filter for these terms by the first letters of a word in a language; null if there is none. */
+  firstLettersIn(language: string | null): FirstLetters | null {
     const kept = LETTERS_KEPT.get(language) ?? 'two'
     if (kept === 'none') return null
-    let beginnings = this.#beginnings.get(kept)
-    if (beginnings === undefined) {
-      beginnings = new TermBeginnings(this.#terms, this.#prefixes, kept)
-      this.#beginnings.set(kept, beginnings)
+    let firstLetters = this.#firstLetters.get(kept)
+    if (firstLetters === undefined) {
+      firstLetters = new FirstLetters(this.#terms, this.#prefixes, kept)
+      this.#firstLetters.set(kept, firstLetters)
     }
-    return beginnings
+    return firstLetters
   }
 }
 
-/** Whether a term, or the word that it marks, has this prefix. */
-export function termBegins(term: string, prefix: string): boolean {
+/** Whether a term has this prefix, ignoring the mark of a word. */
+export function hasPrefix(term: string, prefix: string): boolean {
   return term.startsWith(prefix, isMarkedWord(term) ? WORD_MARK.length : 0)
 }
 
-/** The first letters of the requested terms. */
-export class TermBeginnings {
+/** A filter by the first letters of the requested terms. It has false positives, but no false negatives. */
+export class FirstLetters {
   /**
    * By the first character of a word, if it is ASCII. A word that begins with a letter never yields a term that begins
    * with a digit, or the reverse.
@@ -104,23 +104,25 @@ export class TermBeginnings {
     }
   }
 
-  /** Adds both cases. */
+  /** Adds the lower and the upper case of a letter. */
   #addFirst(letter: number): void {
     this.#firsts[letter | CASE_BIT] = BY_SECOND
     this.#firsts[letter & ~CASE_BIT] = BY_SECOND
   }
 
   /** Whether the first letters of the word at this position rule out a requested term. */
-  passOver(text: string, start: number): boolean {
+  rulesOut(text: string, start: number): boolean {
     const first = text.charCodeAt(start)
-    return isPlainLetter(first) && !(this.#firsts[first] === BY_SECOND && this.#may(first, text.charCodeAt(start + 1)))
+    return (
+      isPlainLetter(first) && !(this.#firsts[first] === BY_SECOND && this.#mayYield(first, text.charCodeAt(start + 1)))
+    )
   }
 
   /**
    * Returns the first position from `from` on at which a word with a requested term may begin, or the end of the text.
    * `from` must not be within a word.
    */
-  nextPlace(units: Uint16Array, from: number): number {
+  nextCandidate(units: Uint16Array, from: number): number {
     const { length } = units
     const firsts = this.#firsts
     let index = from
@@ -131,13 +133,13 @@ export class TermBeginnings {
       if (first === ANY) return index
       index += 1
       if (!isPlainLetter(code)) continue
-      if (first === BY_SECOND && this.#may(code, index < length ? units[index]! : 0)) return index - 1
+      if (first === BY_SECOND && this.#mayYield(code, index < length ? units[index]! : 0)) return index - 1
       while (index < length && isPlainLetter(units[index]!)) index += 1
     }
     return length
   }
 
-  #may(first: number, second: number): boolean {
+  #mayYield(first: number, second: number): boolean {
     const row = (first & LETTER_MASK) << LETTER_BITS
     if (isBlank(second)) return this.#pairs[row] === 1
     // The second character may be an accent, or a full stop within an abbreviation.

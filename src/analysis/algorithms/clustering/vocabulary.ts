@@ -6,30 +6,30 @@ import { baseLanguage, stemRule, stemWord } from '../../../text/stem-word.ts'
 import { type DictionaryLanguage, isDictionaryStopWord, isStopWord } from '../../../text/stop-words.ts'
 
 const lettersMin = 2
-/** The number of a stop word. */
-const leftOut = -1
+/** The number that stands for every stop word. */
+const stopWord = -1
 
 const segmenterOf = (language: DictionaryLanguage) => new Intl.Segmenter(language, { granularity: 'word' })
 const segmenters = { ja: segmenterOf('ja'), th: segmenterOf('th'), zh: segmenterOf('zh') }
 
 /**
- * Numbers the words of the input, each with the number of its stem, so that a chunk is a short list of numbers. Stop
- * words of the text's language, numbers and single letters are left out.
+ * Maps the words of the input and their stems to numbers, so that a chunk is a short list of numbers. Leaves out stop
+ * words of the text's language, numbers and single letters.
  */
-export class WordBook {
+export class Vocabulary {
   readonly #numbers = new Map<string | null, Map<string, number>>()
   readonly #forms: string[] = []
   readonly #stems = new Map<string, number>()
   readonly #stemOf: number[] = []
 
-  /** Each word once, in the order of first occurrence. */
+  /** Returns the numbers of the words, each once, in the order of first occurrence. */
   wordsOf(texts: readonly string[], language: string | null): Uint32Array {
     const found = new Set<number>()
     const add = (base: string | null, written: string, stemOf: (word: string) => string | null): void => {
       const word = normaliseWord(written)
       if (word.length < lettersMin) return
       const number = this.#numberOf(base, word, stemOf)
-      if (number !== leftOut) found.add(number)
+      if (number !== stopWord) found.add(number)
     }
     for (const text of texts) {
       const base = baseLanguage(language) ?? guessLanguage(text)
@@ -61,8 +61,7 @@ export class WordBook {
   }
 
   /**
-   * The same letters can be words of two languages. The stem (null for a stop word) is computed once per word and
-   * language.
+   * Returns the number of a word in a language. The stem (null for a stop word) is computed once per word and language.
    */
   #numberOf(language: string | null, word: string, stemOf: (word: string) => string | null): number {
     let numbers = this.#numbers.get(language)
@@ -74,7 +73,7 @@ export class WordBook {
     if (known !== undefined) return known
     const own = detached(word)
     const stem = stemOf(own)
-    const number = stem === null ? leftOut : this.#forms.length
+    const number = stem === null ? stopWord : this.#forms.length
     numbers.set(own, number)
     if (stem === null) return number
     const folded = foldAccents(stem)
@@ -86,5 +85,5 @@ export class WordBook {
   }
 }
 
-/** V8 keeps the whole text alive behind a long slice of it. */
+/** Copies a slice, because V8 keeps the whole text alive as long as a slice of it. */
 const detached = (slice: string): string => Buffer.from(slice, 'utf16le').toString('utf16le')

@@ -50,7 +50,7 @@ export async function run(args: readonly string[]): Promise<void> {
   }
 }
 
-/** Measures one sender, four senders, a stream, and plain inserts, in this order. */
+/** Returns the figures of one sender, four senders, a stream, and plain inserts, in this order. */
 async function measure(folder: string, stored: number, documents: number, rounds: number): Promise<Figure[]> {
   const database = join(folder, 'tidemark.sqlite')
   const copy = join(folder, 'copy.sqlite')

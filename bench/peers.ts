@@ -259,7 +259,7 @@ async function recall(chunks: number, [own, other]: readonly [Peer, Peer]): Prom
   }
 }
 
-/** Only resident pages of mapped files count, such as those of OpenSearch's index. */
+/** Mapped files, such as those of OpenSearch's index, count with their resident pages only. */
 function memory(pid: number): string {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
   const mb = (name: string) => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1] ?? Number.NaN) / 1024

@@ -10,8 +10,8 @@ const settings = {
 }
 
 /**
- * Keeps the texts of the same documents in the cluster. Tidemark's index has none, because its store has them. Without
- * Tidemark, the cluster would return the texts.
+ * Keeps the texts in the cluster, for comparison: an application without Tidemark would read them there. Tidemark's
+ * index has no texts, because its store has them.
  */
 export class TextsIndex {
   readonly #cluster: TimedCluster

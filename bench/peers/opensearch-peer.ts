@@ -10,8 +10,8 @@ const index = 'peer'
 const pipeline = 'peer-hybrid'
 
 /**
- * The same documents in a typical OpenSearch layout: one document per chunk, collapsed to the best of each document,
- * with word offsets for highlights. Words that are not in Tidemark's index are left out here too.
+ * The same documents in a typical OpenSearch layout: one OpenSearch document per chunk, with word offsets for
+ * highlights. Results are collapsed to the best chunk of each document. Words that are not in Tidemark's index are left out here too.
  */
 const settings = {
   settings: {
@@ -140,7 +140,7 @@ export class OpenSearchPeer {
       track_total_hits: true,
       _source: shownFields,
       query,
-      // The hybrid query has no total of collapsed results, and none is requested.
+      // Totals count chunks, because a hybrid query cannot count collapsed results.
       collapse: { field: 'document_id' },
       highlight: {
         highlight_query: { multi_match: { query: text, fields: ['title', 'body'] } },

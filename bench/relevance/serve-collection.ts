@@ -40,7 +40,7 @@ export async function serveCollection(
   const idOf = new Map<string, string>()
   // Collections have a few empty documents, which the collector API does not accept.
   const documents = set.documents.filter(({ title, text }) => title.trim() !== '' || text.trim() !== '')
-  // The answers also have the IDs of documents that are stored already.
+  // Documents that are stored already are sent too, because the answers have their IDs.
   for (let from = 0; from < documents.length; from += batchDocuments) {
     const batch = documents.slice(from, from + batchDocuments)
     const answer = await server.collector(collector, 'POST', '/collector/v1/documents', {

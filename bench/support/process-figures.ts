@@ -3,7 +3,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 /** Returns the user and system time of a process with all its threads on Linux; NaN elsewhere. */
 export function cpuSeconds(pid: number): number {
   try {
-    // Fields 14 and 15, in hundredths of a second. Fields are counted after the name, which may contain spaces.
+    // Fields 14 and 15, in hundredths of a second. The line is split after the name, which may contain spaces, so field 3
+    // is the first one.
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ')
     return (Number(fields[11]) + Number(fields[12])) / 100
   } catch {

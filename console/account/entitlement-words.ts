@@ -1,6 +1,6 @@
 import type { Entitlement } from '../app/account.ts'
 
-/** Returns an entitlement entry as a sentence. An absent or empty list limits nothing. */
+/** Returns an entitlement entry as a sentence. An absent or empty list limits nothing, except that no datasets means none. */
 export function entitlementInWords(entry: Omit<Entitlement, 'entitlement_id'> & Partial<Entitlement>): string {
   const { published_from: from, published_to: to } = entry
   const parts = [

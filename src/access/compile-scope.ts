@@ -6,8 +6,8 @@
  * 1. An entry applies if, in every dimension in which the request names values, it allows at least one of them, and if
  *    it grants every field permission that the request's filters need. Entries are never combined to satisfy a need.
  * 2. If no entry applies, the request is refused.
- * 3. If no applicable entry allows a named value or a named field, or grants what a want asks for, the request is
- *    refused. Nothing is dropped silently.
+ * 3. If some named value, named field or want is allowed by no applicable entry, the request is refused. Nothing is
+ *    dropped silently.
  * 4. Otherwise the scope consists of the applicable entries, each narrowed to the named values, without hidden
  *    datasets.
  */
@@ -113,8 +113,8 @@ function narrow(entry: ScopeEntry, request: AccessRequest): ScopeEntry {
 }
 
 /**
- * Returns why no entry applies: the first named value that no entry allows, or else that no entry allows all of them
- * together.
+ * Returns the reason of a refusal: a dimension whose values no entry allows, that no entry allows all of them together,
+ * or the missing permissions.
  */
 function refusalOf(
   entries: readonly ScopeEntry[],

@@ -47,7 +47,7 @@ export interface CheckedSubscription {
 }
 
 /**
- * Makes the checks of creation, which every status and every run repeat. Missing parameters are allowed while the
+ * Makes the checks of creation. They are repeated whenever a status is computed or a run is started. Missing parameters are allowed while the
  * subscription does not start runs.
  */
 export async function checkSubscription(

@@ -28,7 +28,7 @@ import type { OpenParts } from './open-parts.ts'
 /** The analysis side of an instance: its routes, and the worker that executes runs. */
 export interface AnalysisSide {
   routes(app: TypedApp, cursors: Cursors): void
-  /** Removes the results of runs that have ended. Returns whether there may be more. */
+  /** Removes the results of runs whose retention is over. Returns whether there may be more. */
   expireRuns(): Promise<boolean>
   /** Called when another process may have added or cancelled a run. */
   wake(): void

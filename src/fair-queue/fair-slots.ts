@@ -52,7 +52,7 @@ export class FairSlots {
     }
   }
 
-  /** Called when these callers have joined or released a slot. Starts waiting requests. */
+  /** Called when these callers have queued a request or released a slot. Starts waiting requests. */
   #admit(callers: readonly string[]): void {
     if (this.#everyCaller) {
       for (const caller of callers) if (!this.#underWay.has(caller)) this.#start(this.#queue.takeFor(caller))

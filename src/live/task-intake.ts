@@ -20,8 +20,8 @@ export function requireHeld<T>(outcome: IfHeld<T>): T {
 }
 
 /**
- * Ingests the documents of one task. If the lease is lost, a batch is refused as a whole (`allOrNothing`). Lines, whose
- * response has already started, are refused one by one (`oneByOne`).
+ * Ingests the documents of one task. If the lease is lost, a batch is refused as a whole (`allOrNothing`). The response
+ * to an NDJSON stream has already started, so its documents are refused one by one (`oneByOne`).
  */
 export function taskIntake(
   store: LiveStore,

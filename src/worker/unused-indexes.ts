@@ -11,7 +11,7 @@ export interface UnusedIndexParts {
   /** Removes the index files that this process will not use again. Returns how many. */
   readonly remove: () => Promise<number>
   readonly source: Pick<IndexSource, 'reportPurged' | 'reportRemoved'>
-  /** Identifies the index that this process would have. */
+  /** Identifies the index that this process would have without the cluster. */
   readonly copyId: string
   readonly logger: Log
 }
@@ -22,8 +22,8 @@ export interface RemovingUnused extends Pick<Repeating, 'stop'> {
 }
 
 /**
- * Removes an index that a move to a cluster left behind, because it holds documents that are erased later. Until then
- * it counts as in use, so that no erasure completes.
+ * Removes an index that a move to a cluster left behind, because it holds documents that may be erased later. Until it
+ * is removed it counts as in use, so that no erasure completes.
  */
 export function startRemovingUnused(
   { remove, source, copyId, logger }: UnusedIndexParts,

@@ -26,8 +26,7 @@ export interface MergedSegment {
 export const removedChunk = 0xffffffff
 
 /**
- * Merges the chunks of several segments that are not deleted into one. The sources may lie in any memory and are not
- * changed.
+ * Merges the live chunks of several segments into one segment. The sources may lie in any memory and are not changed.
  */
 export function mergeSegments(sources: readonly MergeSource[], scratch: TermScratch): MergedSegment {
   const documents: { source: number; document: number }[] = []

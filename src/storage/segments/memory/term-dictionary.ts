@@ -7,7 +7,7 @@ import { blockTerms, otherRole, TermShapes, termsMax, writtenRole } from './term
  * Maps terms, and values of columns, to numbers, and counts the postings of a term in all segments together.
  *
  * One writer adds terms. Any thread looks them up without a lock, because an entry is complete before its bucket points
- * to it. Numbers are given in order and never reused. The text of an unused term stays until a purge overwrites it.
+ * to it. Numbers are given in order and not reused until `clear`. The text of an unused term stays until a purge overwrites it.
  *
  * The arrays are reserved at their maximum size; unused pages take no memory. A hash chain has `terms / 2^20` entries
  * on average.
@@ -22,7 +22,7 @@ export interface DictionaryBuffers {
   readonly postings: SharedArrayBuffer
   readonly text: SharedArrayBuffer
   readonly shapes: WebAssembly.Memory
-  /** The number of terms, the number of times that all were removed, and the number of ordered blocks. */
+  /** The number of terms, the epoch, and the number of ordered blocks. */
   readonly counts: SharedArrayBuffer
 }
 
@@ -37,8 +37,8 @@ const blocksAt = 2
 export class TermDictionary {
   readonly buffers: DictionaryBuffers
   /**
-   * By term number, approximately current, including chunks that are deleted or not visible: an estimate of the work of
-   * a search for the term. No score depends on it.
+   * By term number: about how many postings the term has, including chunks that are deleted or not visible. It estimates
+   * the work of a search for the term. No score depends on it.
    */
   readonly postings: Uint32Array<SharedArrayBuffer>
   readonly shapes: TermShapes
@@ -78,7 +78,7 @@ export class TermDictionary {
     return Math.max(1, Atomics.load(this.#counts, sizeAt))
   }
 
-  /** The number of blocks of terms with an order (`term-shapes.ts`), from the first on. */
+  /** The number of leading blocks whose sorted order is written (`term-shapes.ts`). */
   get blocks(): number {
     return Atomics.load(this.#counts, blocksAt)
   }
@@ -150,7 +150,7 @@ export class TermDictionary {
   }
 
   /**
-   * The texts of the terms from `from` to before `end`, each preceded by its length, in the form of the durable file. A
+   * The lengths of the terms from `from` to before `end`, and then their texts, in the form of the durable file. A
    * forgotten term keeps only its length.
    */
   pack(from: number, end = this.#size, forgotten: ReadonlySet<number> = nothing): Uint8Array {

@@ -16,8 +16,8 @@ interface KernelExports {
 
 /**
  * The inner loops of vector search: two over the rows of one column, one over floats. They are in `vector-kernel.wasm`,
- * one instance for each arena. The distance of a row is the weight of the components whose sign differs from the
- * query's. The next call overwrites the result of a call. `list` has ascending row numbers.
+ * one instance for each arena. The distance of a row is the sum of the weights of the components whose sign differs
+ * from the query's. The next call overwrites the result of a call. Lists of rows are ascending.
  */
 export class VectorKernel {
   readonly #memory = openMemory(vectorLayout)
@@ -41,14 +41,14 @@ export class VectorKernel {
     this.#memory.arrays.components.set(components)
   }
 
-  /** The rows that `near` may find, a bit each, as whole words. */
+  /** The rows that `near` may find: one bit each, in 32-bit integers. */
   setVisible(bits: Uint32Array): void {
     this.#memory.arrays.visible.set(bits)
   }
 
   /**
-   * Finds rows among `count` rows from `first`, the start of a group, that are visible, have a vector and are no
-   * farther than `limit`. Writes their numbers and distances to `nearRows` and `nearDistances` from `at` on, and counts
+   * Finds those of `count` rows that are visible, have a vector and are no farther than `limit`. The first row is
+   * `first`, a multiple of the group size. Writes their numbers and distances to `nearRows` and `nearDistances` from `at` on, and counts
    * each in `counts` by its distance. Returns how many.
    */
   near(open: OpenColumn, first: number, count: number, limit: number, at: number): number {

@@ -33,9 +33,9 @@ export interface WriterThreadOptions extends Omit<WriterOptions, 'startMerge' | 
 
 export type WriterCall =
   | { readonly call: 'apply'; readonly batch: IndexBatch }
-  /** Adds a reader, which receives every change of the list through `port`. Answered when the whole list is sent. */
+  /** Adds a reader, which receives every change of the segment list through `port`. Answered when the whole list is sent. */
   | { readonly call: 'addReader'; readonly reader: number; readonly port: MessagePort }
-  /** Vectors that a reader could not read. The answer is the damage that they show, empty for none. */
+  /** Vectors that a reader could not read. The answer describes the damage of the file, or is empty if there is none. */
   | { readonly call: 'checkVectors'; readonly vectors: SuspectVectors }
   | { readonly call: 'health' | 'checkpoint' | 'clear' | 'purge' }
 

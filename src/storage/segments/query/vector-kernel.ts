@@ -48,8 +48,8 @@ export class VectorKernel {
 
   /**
    * Finds those of `count` rows that are visible, have a vector and are no farther than `limit`. The first row is
-   * `first`, a multiple of the group size. Writes their numbers and distances to `nearRows` and `nearDistances` from `at` on, and counts
-   * each in `counts` by its distance. Returns how many.
+   * `first`, a multiple of the group size. Writes their numbers and distances to `nearRows` and `nearDistances` from
+   * `at` on, and counts each in `counts` by its distance. Returns how many.
    */
   near(open: OpenColumn, first: number, count: number, limit: number, at: number): number {
     return this.#kernelFor(open).near(first, count, limit, at)

@@ -27,6 +27,6 @@ test('chunks that an older version forgot are counted by doctor, and made up for
   const near = await world.search({ mode: 'vector', query_vector: fakeVector('Sternword 7.'), limit: 1 })
   assert.deepEqual(world.namesOf(near.results), ['f-7'])
   assert.doesNotMatch((await world.server.tidemark(['doctor'])).stdout, /no vector/)
-  assert.ok(world.server.logs.some(({ msg }) => String(msg).includes('not queued for one')))
+  assert.ok(world.server.logs.some(({ msg }) => String(msg).includes('missing from the queue')))
   assert.equal(await world.server.stop(), 0)
 })

@@ -7,12 +7,12 @@ import { join } from 'node:path'
 import { builtInModels } from '../../src/embedding/built-in-models.ts'
 import type { IndexChange } from '../../src/indexing/fed-index.ts'
 import { newId } from '../../src/platform/ids.ts'
+import { indexRules } from '../../src/search/index-rules.ts'
 import { indexPath, writePointer } from '../../src/storage/segments/file/index-files.ts'
 import { openSegmentsIndex } from '../../src/storage/segments/segments-index.ts'
 import { migrate } from '../../src/storage/sql/migrate.ts'
 import { sqliteMigrationDialect } from '../../src/storage/sqlite/migration-dialect.ts'
 import { openSqlite } from '../../src/storage/sqlite/node-sqlite.ts'
-import { ANALYSIS_VERSION } from '../../src/text/analysis-version.ts'
 import { corpus, datasets } from './corpus.ts'
 import { textOf, titleOf } from './texts.ts'
 
@@ -52,7 +52,7 @@ const instance = newId('aud', Date.now())
 insert('audit')({ audit_id: instance, at: Date.now(), actor: 'bench', action: 'fill', target: 'bench', detail: '{}' })
 
 const index = await openSegmentsIndex({ path: indexPath(folder, 1) })
-await writePointer(folder, { generation: 1, rules: ANALYSIS_VERSION, instance })
+await writePointer(folder, { generation: 1, rules: indexRules, instance })
 let position = 0
 let changes: IndexChange[] = []
 let last: Promise<unknown> = Promise.resolve()

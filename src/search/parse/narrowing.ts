@@ -50,7 +50,7 @@ export const narrowingFields = {
         [readOnce]: true,
         description:
           'Addition: count the matching documents by these fields. In keyword mode all matches are counted, exactly; in vector and hybrid mode only the candidates. ' +
-          `Permissions: ${permissionsNeeded(facetNames)}. Without it, the request is refused, and only documents readable with it are counted. ` +
+          `Permissions: ${permissionsNeeded(facetNames)}. Without the permission, the request is refused. Only documents that it opens are counted. ` +
           'Facets never change the results. Times are counted by day, week (from Monday) or month, in UTC.',
       },
     ),
